@@ -1,0 +1,247 @@
+"""Every setting, its meaning and its default: one frozen dataclass per table of the TOML file."""
+
+import difflib
+import tomllib
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from wayword.errors import ConfigError
+
+UNBOUNDED = float("inf")
+
+
+@dataclass(frozen=True)
+class LogConfig:
+    """[log]: how searches are split."""
+
+    split: Literal["hash", "time"] = "hash"
+    """How searches are dealt to retriever, ranker and test: by md5 of the search id, or by time (oldest first)."""
+    retriever_share: float = 0.6
+    """Share of the searches that train the retriever."""
+    ranker_share: float = 0.3
+    """Share of the searches that train the ranker; the rest is the test set."""
+
+
+@dataclass(frozen=True)
+class PrefixConfig:
+    """[prefixes]: how a log without a prefix column gets its prefixes."""
+
+    start: Literal["characters", "first-word"] = "characters"
+    """Where the first admissible cut lies: after `min_chars` characters, or after the first word (the paper)."""
+    min_chars: int = 1
+    """Shortest admissible prefix, in characters as people see them (graphemes)."""
+    passes: int = 5
+    """How many random cuts each search of the retriever's split gives (the paper: 15). Ranker and test: one."""
+    seed: int = 0
+    """Chooses the cuts."""
+
+
+@dataclass(frozen=True)
+class RankingsConfig:
+    """[rankings]: what the production ranker answers."""
+
+    ranker: Literal["bm25", "pecos"] = "bm25"
+    """Which ranker answers when a document table is given instead of a rankings table."""
+    depth: int = 100
+    """How many documents are collected per query by that ranker."""
+    on_mismatch: Literal["logged", "error", "drop"] = "logged"
+    """A click whose logged rank is not the table's: keep it (the denominator is the logged rank), stop, or drop it."""
+
+
+@dataclass(frozen=True)
+class PropensityConfig:
+    """[propensity]: how likely each rank is looked at."""
+
+    alpha: float = 1.0
+    """p[rank] is proportional to rank^-alpha."""
+
+
+@dataclass(frozen=True)
+class UtilityConfig:
+    """[utility]: the labels that the ranker learns from. Evaluation is unbounded unless `[evaluation]` says otherwise."""
+
+    variant: Literal["unbiased", "biased", "prescient", "prescient@5", "prescient@1"] = "unbiased"
+    """The label: the paper's estimator, or one of its ablations."""
+    max_ratio: float = UNBOUNDED
+    """Bounds p[rank_q]/p[logged rank] (the paper's B)."""
+    max_weight: float = UNBOUNDED
+    """Bounds p[1]/p[logged rank]."""
+    judgments: Literal["dcg", "mrr"] = "dcg"
+    """With graded judgments instead of clicks: what measures a query's ranking."""
+
+
+@dataclass(frozen=True)
+class RetrieverConfig:
+    """[retriever]: which queries are proposed for a context."""
+
+    model: Literal["auto", "pecos", "popular"] = "auto"
+    """`pecos` is the paper's; `auto` takes it if it is installed and `popular` (prefix-exact) otherwise."""
+    candidates: int = 50
+    """How many queries are proposed per context."""
+    beam: int = 10
+    """Width of the beam search in the PECOS tree."""
+    max_leaf: int = 100
+    """Most queries in one leaf of the PECOS tree."""
+    seed: int = 0
+    """Of the clustering that makes the tree."""
+
+
+@dataclass(frozen=True)
+class FeaturesConfig:
+    """[features]: what the ranker knows of a context and a query."""
+
+    encoder: str = "light"
+    """Text vectors: `light` (character n-grams + SVD), or a `transformers` model's name or folder (extra `bert`)."""
+    dimensions: int = 32
+    """Length of a text vector of the light encoder."""
+    seed: int = 0
+    """Of the light encoder's SVD."""
+
+
+@dataclass(frozen=True)
+class RankerConfig:
+    """[ranker]: how the candidates are ordered."""
+
+    model: Literal["xgboost", "linear"] = "xgboost"
+    """Boosted trees with the pairwise objective, or logistic regression on feature differences."""
+    depth: int = 8
+    """Depth of a tree."""
+    rounds: int = 200
+    """How many trees."""
+    max_contexts: int = 20000
+    """Train on at most so many distinct contexts, chosen by md5 (0: all)."""
+    seed: int = 0
+    """Of the boosting and of the sampled pairs."""
+
+
+@dataclass(frozen=True)
+class EvaluationConfig:
+    """[evaluation]: how policies are compared on the test split."""
+
+    bootstrap: int = 1000
+    """How often the searches are resampled for the intervals."""
+    level: float = 0.95
+    """Coverage of the intervals."""
+    max_ratio: float = UNBOUNDED
+    """Bounds p[rank_q]/p[logged rank] in evaluation."""
+    max_weight: float = UNBOUNDED
+    """Bounds p[1]/p[logged rank] in evaluation."""
+    seed: int = 0
+    """Of the resampling, and of the order of `random`."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """All tables of `wayword.toml`."""
+
+    log: LogConfig = field(default_factory=LogConfig)
+    prefixes: PrefixConfig = field(default_factory=PrefixConfig)
+    rankings: RankingsConfig = field(default_factory=RankingsConfig)
+    propensity: PropensityConfig = field(default_factory=PropensityConfig)
+    utility: UtilityConfig = field(default_factory=UtilityConfig)
+    retriever: RetrieverConfig = field(default_factory=RetrieverConfig)
+    features: FeaturesConfig = field(default_factory=FeaturesConfig)
+    ranker: RankerConfig = field(default_factory=RankerConfig)
+    evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
+
+    @classmethod
+    def load(cls, path: Path | str | None) -> "Config":
+        """Read a TOML file; None gives the defaults."""
+        if path is None:
+            return cls()
+        try:
+            tables = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+            raise ConfigError(f"Cannot read the configuration {path}: {problem}") from problem
+        return cls.parse(tables)
+
+    @classmethod
+    def parse(cls, tables: dict[str, Any]) -> "Config":
+        """Check a mapping of tables against the dataclasses above.
+
+        >>> Config.parse({"propensity": {"alpha": 0.8}}).propensity.alpha
+        0.8
+        >>> Config.parse({"propensity": {"alfa": 0.8}})
+        Traceback (most recent call last):
+        wayword.errors.ConfigError: Unknown key 'alfa' in [propensity]. Did you mean 'alpha'? Known: alpha.
+        """
+        config = cls()
+        known = [f.name for f in fields(cls)]
+        for table, values in tables.items():
+            if table not in known:
+                raise ConfigError(_unknown("table", table, "the configuration", known))
+            if not isinstance(values, dict):
+                raise ConfigError(f"Found {table} = {values!r}; expected a table: [{table}] with keys below it.")
+            config = replace(config, **{table: _parse_table(table, getattr(config, table), values)})
+        _check_ranges(config)
+        return config
+
+    def digest_of(self, *tables: str) -> dict[str, Any]:
+        """The named tables as plain values, to be hashed."""
+        return {table: asdict(getattr(self, table)) for table in tables}
+
+
+def _parse_table(table: str, defaults: Any, values: dict[str, Any]) -> Any:
+    types = get_type_hints(type(defaults))
+    for key, value in values.items():
+        if key not in types:
+            raise ConfigError(_unknown("key", key, f"[{table}]", list(types)))
+        values = {**values, key: _checked(f"{table}.{key}", value, types[key])}
+    return replace(defaults, **values)
+
+
+def _unknown(kind: str, name: str, place: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.0)
+    return f"Unknown {kind} {name!r} in {place}. Did you mean {close[0]!r}? Known: {', '.join(known)}."
+
+
+def _checked(name: str, value: Any, expected: Any) -> Any:
+    if get_origin(expected) is Literal:
+        if value not in get_args(expected):
+            raise ConfigError(f"Found {name} = {value!r}; expected one of {', '.join(map(repr, get_args(expected)))}.")
+        return value
+    if expected is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, expected) or isinstance(value, bool):
+        raise ConfigError(f"Found {name} = {value!r}; expected {expected.__name__}.")
+    return value
+
+
+_RANGES: dict[str, tuple[float, float]] = {
+    "log.retriever_share": (0.0, 1.0),
+    "log.ranker_share": (0.0, 1.0),
+    "prefixes.min_chars": (1, 1000),
+    "prefixes.passes": (1, 1000),
+    "rankings.depth": (1, 10000),
+    "propensity.alpha": (0.0, 10.0),
+    "utility.max_ratio": (1e-9, UNBOUNDED),
+    "utility.max_weight": (1.0, UNBOUNDED),
+    "retriever.candidates": (1, 10000),
+    "retriever.beam": (1, 10000),
+    "retriever.max_leaf": (2, 100000),
+    "features.dimensions": (1, 4096),
+    "ranker.depth": (1, 64),
+    "ranker.rounds": (1, 100000),
+    "ranker.max_contexts": (0, 2**53),
+    "evaluation.bootstrap": (2, 1000000),
+    "evaluation.level": (0.5, 0.9999),
+    "evaluation.max_ratio": (1e-9, UNBOUNDED),
+    "evaluation.max_weight": (1.0, UNBOUNDED),
+    "prefixes.seed": (0, 2**31 - 1),
+    "retriever.seed": (0, 2**31 - 1),
+    "features.seed": (0, 2**31 - 1),
+    "ranker.seed": (0, 2**31 - 1),
+    "evaluation.seed": (0, 2**31 - 1),
+}
+
+
+def _check_ranges(config: Config) -> None:
+    for name, (low, high) in _RANGES.items():
+        table, key = name.split(".")
+        value = getattr(getattr(config, table), key)
+        if not low <= value <= high:  # NaN fails too
+            raise ConfigError(f"Found {name} = {value!r}; expected a number from {low:g} to {high:g}.")
+    if not config.log.retriever_share + config.log.ranker_share < 1.0:
+        shares = (config.log.retriever_share, config.log.ranker_share)
+        raise ConfigError(f"Found shares {shares} of retriever and ranker; their sum must leave a test set (< 1).")

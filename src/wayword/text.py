@@ -1,0 +1,93 @@
+"""The one place where text is normalised and cut: the log, the rankings and every served prefix pass through here.
+
+The rule, in this order:
+
+1. Unicode NFKC, then case folding ("Straße" → "strasse", "Ｗｉｄｅ" → "wide").
+2. Apostrophes vanish ("don't" → "dont"); so do invisible format characters, except the two joiners that scripts
+   and emoji need.
+3. Every other punctuation character becomes a space, except ``# % & * @``, which name things ("c#", "at&t").
+   Symbols are not punctuation and stay ("c++", "5€"). Control characters become spaces.
+4. White space is one space between words, none at the ends.
+
+A text of punctuation alone keeps it, so that no text is normalised away ("???" stays "???").
+
+>>> normalise("  Real-time  Strategy: Don’t Ｐａｎｉｃ! ")
+'real time strategy dont panic'
+>>> cuts("tv stand", start="characters", min_chars=2)
+['tv', 'tv s', 'tv st', 'tv sta', 'tv stan']
+>>> cuts("tv stand", start="first-word")
+['tv', 'tv s', 'tv st', 'tv sta', 'tv stan']
+"""
+
+import unicodedata
+from collections.abc import Iterable
+from functools import lru_cache
+
+import regex
+
+APOSTROPHES = "'\u2018\u2019\u02bc\u0060\u00b4"
+KEPT_PUNCTUATION = "#%&*@"
+JOINERS = "\u200c\u200d"
+_GRAPHEME = regex.compile(r"\X")
+
+
+@lru_cache(maxsize=1 << 14)
+def _replacement(character: str) -> str:
+    """What one character (NFKC, case-folded) becomes."""
+    category = unicodedata.category(character)
+    if character in APOSTROPHES:
+        return ""
+    if character in JOINERS or character in KEPT_PUNCTUATION:
+        return character
+    if category == "Cf":
+        return ""
+    return " " if category[0] in "PZ" or category in ("Cc", "Cs") else character
+
+
+def _fold(text: str) -> str:
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+
+
+def _squeeze(text: str) -> str:
+    return " ".join(text.split())
+
+
+def normalise(text: str) -> str:
+    """The form in which texts are compared; `normalise(normalise(t)) == normalise(t)`."""
+    if text.isascii() and text.isalnum():
+        return text.lower()
+    folded = _fold(text)
+    plain = _fold(_squeeze("".join(map(_replacement, folded))))
+    if plain and plain == _squeeze("".join(map(_replacement, plain))):
+        return plain
+    return normalise(plain) if plain else _squeeze(_without_controls(folded))
+
+
+def _without_controls(text: str) -> str:
+    return "".join(" " if unicodedata.category(c) in ("Cc", "Cs") else c for c in text)
+
+
+def normalise_distinct(texts: Iterable[str]) -> dict[str, str]:
+    """Each distinct text with its normal form: the map to apply to a whole column."""
+    return {text: normalise(text) for text in dict.fromkeys(texts)}
+
+
+def cuts(text: str, *, start: str = "characters", min_chars: int = 1) -> list[str]:
+    """The admissible prefixes of a normalised query, shortest first: what a person may have typed on the way to it.
+
+    A cut falls between two graphemes, leaves something to complete, and does not end in white space (a typed
+    trailing space is normalised away). `start="characters"` admits every cut of at least `min_chars` graphemes;
+    `start="first-word"` every cut from the end of the first word on, as in the paper, and of that length too.
+
+    >>> cuts("नमस्ते", start="characters")  # three graphemes
+    ['न', 'नम']
+    >>> cuts("firefox", start="first-word")
+    []
+    """
+    ends = [match.end() for match in _GRAPHEME.finditer(text)]
+    first_word = len(text.split(" ", 1)[0]) if start == "first-word" else 0
+    return [
+        text[:end]
+        for count, end in enumerate(ends[:-1], start=1)
+        if count >= min_chars and end >= first_word and text[end - 1] != " "
+    ]
