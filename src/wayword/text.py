@@ -79,8 +79,8 @@ def cuts(text: str, *, start: str = "characters", min_chars: int = 1) -> list[st
     trailing space is normalised away). `start="characters"` admits every cut of at least `min_chars` graphemes;
     `start="first-word"` every cut from the end of the first word on, as in the paper, and of that length too.
 
-    >>> cuts("नमस्ते", start="characters")  # three graphemes
-    ['न', 'नम']
+    >>> cuts("👩‍🚀 moon", start="characters")  # the astronaut is one grapheme of three code points
+    ['👩‍🚀', '👩‍🚀 m', '👩‍🚀 mo', '👩‍🚀 moo']
     >>> cuts("firefox", start="first-word")
     []
     """
