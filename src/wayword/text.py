@@ -72,22 +72,27 @@ def normalise_distinct(texts: Iterable[str]) -> dict[str, str]:
     return {text: normalise(text) for text in dict.fromkeys(texts)}
 
 
+def cut_ends(text: str, *, start: str = "characters", min_chars: int = 1) -> list[int]:
+    """Where the admissible cuts of a normalised query end; see `cuts`."""
+    ends = [match.end() for match in _GRAPHEME.finditer(text)] if not text.isascii() else range(1, len(text) + 1)
+    first_word = len(text.split(" ", 1)[0]) if start == "first-word" else 0
+    return [
+        end
+        for count, end in enumerate(ends[:-1], start=1)
+        if count >= min_chars and end >= first_word and text[end - 1] != " "
+    ]
+
+
 def cuts(text: str, *, start: str = "characters", min_chars: int = 1) -> list[str]:
     """The admissible prefixes of a normalised query, shortest first: what a person may have typed on the way to it.
 
     A cut falls between two graphemes, leaves something to complete, and does not end in white space (a typed
     trailing space is normalised away). `start="characters"` admits every cut of at least `min_chars` graphemes;
-    `start="first-word"` every cut from the end of the first word on, as in the paper, and of that length too.
+    `start="first-word"` those of them that do not end before the first word does, as in the paper.
 
     >>> cuts("👩‍🚀 moon", start="characters")  # the astronaut is one grapheme of three code points
     ['👩‍🚀', '👩‍🚀 m', '👩‍🚀 mo', '👩‍🚀 moo']
     >>> cuts("firefox", start="first-word")
     []
     """
-    ends = [match.end() for match in _GRAPHEME.finditer(text)]
-    first_word = len(text.split(" ", 1)[0]) if start == "first-word" else 0
-    return [
-        text[:end]
-        for count, end in enumerate(ends[:-1], start=1)
-        if count >= min_chars and end >= first_word and text[end - 1] != " "
-    ]
+    return [text[:end] for end in cut_ends(text, start=start, min_chars=min_chars)]

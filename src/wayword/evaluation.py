@@ -1,0 +1,210 @@
+"""Evaluation: Utility@k of each policy on the test searches, with intervals that resample searches.
+
+    Utility@k = Σ_s Σ_{j≤k} v_j û(s, q_j) / Σ_s û(s, q̄_s),   v_j = (1/j) / Σ_{i≤k} 1/i
+
+The weights v are normalised, so a policy whose k queries are all as good as the logged one has 1, and the logged
+query itself has 1 by construction. A list shorter than k counts zeros.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from wayword.config import EvaluationConfig
+from wayword.engines import Engine
+from wayword.policies import AT_FIRST_ONLY
+from wayword.retrieval.candidates import Candidates
+from wayword.utility import Measure, of_searches
+
+CUTOFFS = (1, 5, 10)
+DEEPEST = max(CUTOFFS)
+RESAMPLED_AT_ONCE = 1 << 22
+
+Floats = NDArray[np.float64]
+
+
+def position_weights(k: int) -> Floats:
+    """v_1 … v_k: the propensities of the shown queries, 1/j, made to sum to 1.
+
+    >>> position_weights(2).tolist()
+    [0.6666666666666666, 0.3333333333333333]
+    """
+    weights = 1 / np.arange(1, k + 1)
+    return weights / weights.sum()
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """What happened per test search with a click: `own` is û(s, q̄), `lists[policy]` the û of its list, position by
+    position (searches × positions), `bounded[policy]` the share of those terms that a bound cut."""
+
+    own: Floats
+    lists: dict[str, Floats]
+    bounded: dict[str, float]
+
+
+def outcomes(
+    engine: Engine, lists: dict[str, Candidates], candidates: Candidates, contexts: NDArray[np.int32], measure: Measure
+) -> Outcomes:
+    """Look up the utility of every listed query for every test search with a click.
+
+    `lists` are the policies' lists for the rows of a table of contexts, whose numbers are `contexts`; `candidates` is
+    what the oracle may choose from. Needs `numbered_searches`, `numbered_clicks`, `instances`, `rankings`, `propensity`.
+    """
+    engine.load("listed", _as_table({**lists, "oracle": candidates}, contexts))
+    engine.step(
+        "test_searches",
+        """SELECT row_number() OVER (ORDER BY s.search) - 1 AS place, s.search, s.query, i.context
+           FROM numbered_searches AS s JOIN instances AS i ON i.search = s.search
+           WHERE s.split = 'test' AND s.search IN (SELECT search FROM numbered_clicks)""",
+    )
+    engine.step(
+        "test_pairs",
+        """SELECT t.search, l.query FROM test_searches AS t JOIN listed AS l ON l.context = t.context
+           UNION SELECT search, query FROM test_searches""",
+    )
+    of_searches(engine, "test_utility", "test_pairs", measure)
+    n = int(engine.arrow("SELECT count(*) AS n FROM test_searches")["n"][0].as_py())
+    own = _own(engine, n)
+    found = {name: _of_list(engine, name, n) for name in lists}
+    return Outcomes(
+        own,
+        {"logged": own[:, None], **{name: u for name, (u, _) in found.items()}, "oracle": _oracle(engine, n)},
+        {name: share for name, (_, share) in found.items()},
+    )
+
+
+def _as_table(lists: dict[str, Candidates], contexts: NDArray[np.int32]) -> pa.Table:
+    parts = [
+        pa.table(
+            {
+                "policy": pa.array([name] * len(c.query), pa.string()),
+                "context": contexts[c.context],
+                "position": c.position().astype(np.int32),
+                "query": c.query,
+            }
+        )
+        for name, c in lists.items()
+    ]
+    return pa.concat_tables(parts)
+
+
+def _own(engine: Engine, n: int) -> Floats:
+    rows = engine.arrow(
+        """SELECT t.place, u.utility FROM test_searches AS t
+           JOIN test_utility AS u ON u.search = t.search AND u.query = t.query"""
+    )
+    own = np.zeros(n)
+    own[rows["place"].to_numpy()] = rows["utility"].to_numpy()
+    return own
+
+
+def _of_list(engine: Engine, policy: str, n: int) -> tuple[Floats, float]:
+    rows = engine.arrow(
+        """SELECT t.place, l.position, u.utility, u.bounded FROM test_searches AS t
+           JOIN listed AS l ON l.context = t.context AND l.policy = :policy AND l.position < :deepest
+           JOIN test_utility AS u ON u.search = t.search AND u.query = l.query""",
+        policy=policy,
+        deepest=DEEPEST,
+    )
+    utility = np.zeros((n, DEEPEST))
+    utility[rows["place"].to_numpy(), rows["position"].to_numpy()] = rows["utility"].to_numpy()
+    return utility, float(np.mean(rows["bounded"].to_numpy(zero_copy_only=False))) if rows.num_rows else 0.0
+
+
+def _oracle(engine: Engine, n: int) -> Floats:
+    rows = engine.arrow(
+        """SELECT t.place, max(u.utility) AS utility FROM test_searches AS t
+           JOIN listed AS l ON l.context = t.context AND l.policy = 'oracle'
+           JOIN test_utility AS u ON u.search = t.search AND u.query = l.query GROUP BY t.place"""
+    )
+    best = np.zeros((n, 1))
+    best[rows["place"].to_numpy(), 0] = rows["utility"].to_numpy()
+    return best
+
+
+def at_cutoffs(outcome: Outcomes) -> dict[tuple[str, int], Floats]:
+    """Σ_{j≤k} v_j û(s, q_j) per test search for each (policy, k) that means something."""
+    return {
+        (name, k): utility[:, :k] @ position_weights(k)[: utility.shape[1]]
+        for name, utility in outcome.lists.items()
+        for k in CUTOFFS
+        if k == 1 or name not in AT_FIRST_ONLY
+    }
+
+
+def resample(values: Floats, own: Floats, config: EvaluationConfig) -> Floats:
+    """Bootstrap replicates (replicates × columns) of Σ_s values / Σ_s own, searches drawn Poisson(1) times each.
+
+    Every column sees the same draws, so differences of columns are paired.
+    """
+    rng = np.random.default_rng(config.seed)
+    at_once = max(1, min(config.bootstrap, RESAMPLED_AT_ONCE // max(len(own), 1)))
+    stacked = np.column_stack([values, own])
+    parts = []
+    for start in range(0, config.bootstrap, at_once):
+        draws = rng.poisson(1.0, size=(min(at_once, config.bootstrap - start), len(own))).astype(np.float64)
+        parts.append(draws @ stacked)
+    sums = np.concatenate(parts)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(sums[:, :-1] / sums[:, -1:])
+
+
+def interval(replicates: Floats, level: float) -> tuple[Floats, Floats]:
+    """The percentile interval of each column; draws without any own utility say nothing and are left out."""
+    low, high = np.nanquantile(replicates, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return low, high
+
+
+def estimate(outcome: Outcomes, config: EvaluationConfig) -> tuple[pa.Table, pa.Table]:
+    """The tables `estimates` (one row per policy and k) and `differences` (policy − other, paired, same k)."""
+    columns = at_cutoffs(outcome)
+    values = np.column_stack(list(columns.values()))
+    total = outcome.own.sum()
+    replicates = resample(values, outcome.own, config)
+    return (
+        _estimates(list(columns), values, total, outcome, interval(replicates, config.level)),
+        _differences(list(columns), values, total, replicates, config.level),
+    )
+
+
+def _estimates(
+    keys: list[tuple[str, int]], values: Floats, total: float, outcome: Outcomes, bounds: tuple[Floats, Floats]
+) -> pa.Table:
+    sums, squares = values.sum(axis=0), (values**2).sum(axis=0)
+    return pa.table(
+        {
+            "policy": [name for name, _ in keys],
+            "metric": ["utility"] * len(keys),
+            "k": pa.array([k for _, k in keys], pa.int32()),
+            "value": sums / total,
+            "low": bounds[0],
+            "high": bounds[1],
+            "n": pa.array([len(values)] * len(keys), pa.int64()),
+            "effective_n": np.divide(sums**2, squares, out=np.zeros_like(sums), where=squares > 0),
+            "share_bounded": [outcome.bounded.get(name, 0.0) for name, _ in keys],
+        }
+    )
+
+
+def _differences(
+    keys: list[tuple[str, int]], values: Floats, total: float, replicates: Floats, level: float
+) -> pa.Table:
+    pairs = [
+        (i, j) for i, (_, k) in enumerate(keys) for j, (_, other_k) in enumerate(keys) if i != j and k == other_k
+    ]
+    ones, others = (np.array(side, dtype=np.int64) for side in zip(*pairs, strict=True))
+    low, high = interval(replicates[:, ones] - replicates[:, others], level)
+    sums = values.sum(axis=0) / total
+    return pa.table(
+        {
+            "policy": [keys[i][0] for i in ones],
+            "other": [keys[j][0] for j in others],
+            "k": pa.array([keys[i][1] for i in ones], pa.int32()),
+            "value": sums[ones] - sums[others],
+            "low": low,
+            "high": high,
+        }
+    )

@@ -1,0 +1,103 @@
+"""The log: searches and their clicks, from a click log or from graded judgments.
+
+Two tables come out. `searches`: search (a number), search_id, split, text (the normalised query), raw_query, prefix
+(normalised, null where the log has none), user_id, time_text and the context columns. `clicks`: search, document,
+rank, weight; a search without a click has no row there.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from wayword.config import LogConfig
+from wayword.engines import Engine
+from wayword.errors import LogError
+from wayword.logs import checks, columns, splits
+from wayword.text import normalise_distinct
+
+
+@dataclass(frozen=True)
+class Log:
+    """What a log held."""
+
+    columns: columns.Columns
+    report: dict[str, int]
+
+
+def build(engine: Engine, path: Path, config: LogConfig, *, judged: bool = False) -> Log:
+    """Steps `searches` and `clicks` from a file."""
+    engine.read("raw", path)
+    found = columns.find(engine, "raw", judged=judged, source=str(path))
+    columns.typed(engine, "raw", found)
+    if _count(engine, "rows") == 0:
+        raise LogError(f"{path} is empty: it has columns but no row. Expected at least one search.")
+    checks.enforce(engine, checks.JUDGMENT_CHECKS if judged else checks.LOG_CHECKS, source=str(path))
+    _normalise(engine, found)
+    checks.enforce(engine, checks.SEARCH_CHECKS, source=str(path))
+    _searches(engine, found)
+    splits.assign(engine, config, source=str(path), timed=found.has("time"))
+    _clicks(engine)
+    return Log(found, _report(engine))
+
+
+def forms(engine: Engine, table: str, sql: str) -> None:
+    """A table (raw, text) of the distinct strings of a query and their normal forms."""
+    raw = [text for text in engine.arrow(sql).column(0).to_pylist() if text is not None]
+    known = normalise_distinct(raw)
+    engine.load(
+        table,
+        pa.table({"raw": pa.array(known.keys(), pa.string()), "text": pa.array(known.values(), pa.string())}),
+    )
+
+
+def _normalise(engine: Engine, found: columns.Columns) -> None:
+    """Step `typed`: rows with the normalised query and prefix and a search_id (else the row's number) in each."""
+    forms(engine, "forms", "SELECT DISTINCT raw_query FROM rows UNION SELECT DISTINCT raw_prefix FROM rows")
+    fallback = "concat(q.text, ' | ', coalesce(p.text, ''))" if found.judged else "CAST(r.input_row AS VARCHAR)"
+    engine.step(
+        "typed",
+        f"""
+        SELECT r.input_row, coalesce(r.search_id, {fallback}) AS search_id, r.raw_query, q.text AS text,
+               NULLIF(p.text, '') AS prefix, p.text = '' AS untyped, r.document, r.rank, r.weight,
+               r.user_id, r.time_text {"".join(f", r.{engine.quote(n)}" for n in found.context)}
+        FROM rows AS r JOIN forms AS q ON q.raw = r.raw_query LEFT JOIN forms AS p ON p.raw = r.raw_prefix
+        """,
+    )
+
+
+def _searches(engine: Engine, found: columns.Columns) -> None:
+    context = "".join(f", min({engine.quote(n)}) AS {engine.quote(n)}" for n in found.context)
+    engine.step(
+        "unsplit",
+        f"""
+        SELECT row_number() OVER (ORDER BY min(input_row)) - 1 AS search, search_id, min(text) AS text,
+               min(raw_query) AS raw_query, min(prefix) AS prefix, bool_or(coalesce(untyped, false)) AS untyped,
+               min(user_id) AS user_id, min(time_text) AS time_text {context}
+        FROM typed GROUP BY search_id
+        """,
+    )
+
+
+def _clicks(engine: Engine) -> None:
+    engine.step(
+        "clicks",
+        """
+        SELECT s.search, t.document, CAST(t.rank AS INTEGER) AS rank, coalesce(t.weight, 1) AS weight
+        FROM typed AS t JOIN searches AS s ON s.search_id = t.search_id
+        WHERE t.document IS NOT NULL
+        """,
+    )
+
+
+def _report(engine: Engine) -> dict[str, int]:
+    return {
+        "searches": _count(engine, "searches"),
+        "clicks": _count(engine, "clicks"),
+        "searches with a click": _count(engine, "(SELECT DISTINCT search FROM clicks)"),
+        **{f"searches for {split}": _count(engine, f"searches WHERE split = '{split}'") for split in splits.SPLITS},
+    }
+
+
+def _count(engine: Engine, table: str) -> int:
+    return int(engine.arrow(f"SELECT count(*) AS n FROM {table}").column("n")[0].as_py())

@@ -1,0 +1,91 @@
+"""Contexts of searches: the recorded prefix, or one cut from the query where the log has none.
+
+How often search s shows context x is π_s(x): 1 for a recorded prefix, 1/(number of admissible cuts) for each cut.
+A pass draws one cut per search, by md5 of the search id and the pass, so that every run and engine draws the same.
+"""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from wayword.config import PrefixConfig
+from wayword.engines import Engine, uniform
+from wayword.text import cut_ends
+
+
+def table_of_cuts(texts: Sequence[str], config: PrefixConfig) -> pa.Table:
+    """Every admissible cut of every text: text, cut (0-based), cuts (how many there are), prefix.
+
+    >>> table_of_cuts(["tv"], PrefixConfig()).to_pylist()
+    [{'text': 'tv', 'cut': 0, 'cuts': 1, 'prefix': 't'}]
+    """
+    found = [(text, cut_ends(text, start=config.start, min_chars=config.min_chars)) for text in texts]
+    return pa.table(
+        {
+            "text": pa.array([text for text, ends in found for _ in ends], pa.string()),
+            "cut": pa.array([i for _, ends in found for i in range(len(ends))], pa.int32()),
+            "cuts": pa.array([len(ends) for _, ends in found for _ in ends], pa.int32()),
+            "prefix": pa.array([text[:end] for text, ends in found for end in ends], pa.string()),
+        }
+    )
+
+
+def build(engine: Engine, config: PrefixConfig, context: Sequence[str]) -> dict[str, int]:
+    """Steps `instances` (search, split, pass, context) and `contexts` (context, prefix and the context columns).
+
+    Needs `numbered_searches` and `numbered_clicks`. The retriever's split gives `passes` instances per clicked
+    search without a recorded prefix; ranker and test give one per search. Searches whose query is too short to
+    have an admissible cut, and those recorded with nothing typed, are dropped; the answer says how many.
+    """
+    texts = engine.arrow("SELECT DISTINCT text FROM numbered_searches WHERE prefix IS NULL AND NOT untyped ORDER BY text")
+    engine.load("cuts", table_of_cuts(texts["text"].to_pylist(), config))
+    engine.load("passes", pa.table({"pass": pa.array(range(config.passes), pa.int32())}))
+    engine.step(
+        "drawn",
+        f"""
+        SELECT s.search, p.pass, s.text,
+               CAST(floor({uniform("concat(s.search_id, '/', CAST(p.pass AS VARCHAR), '/', :seed)")} * n.cuts) AS INTEGER) AS cut
+        FROM numbered_searches AS s
+        JOIN passes AS p ON p.pass = 0 OR s.split = 'retriever'
+        JOIN (SELECT DISTINCT text, cuts FROM cuts) AS n ON n.text = s.text
+        WHERE s.prefix IS NULL AND NOT s.untyped
+          AND (s.split <> 'retriever' OR s.search IN (SELECT search FROM numbered_clicks))
+        """,
+        seed=str(config.seed),
+    )
+    columns = "".join(f", s.{engine.quote(name)}" for name in context)
+    engine.step(
+        "typed_by",
+        f"""
+        SELECT s.search, s.split, d.pass, c.prefix {columns}
+        FROM drawn AS d JOIN cuts AS c ON c.text = d.text AND c.cut = d.cut
+        JOIN numbered_searches AS s ON s.search = d.search
+        UNION ALL
+        SELECT s.search, s.split, 0 AS pass, s.prefix {columns}
+        FROM numbered_searches AS s WHERE s.prefix IS NOT NULL
+        """,
+    )
+    named = "".join(f", {engine.quote(name)}" for name in context)
+    engine.step(
+        "placed_contexts",
+        f"""SELECT *, CAST(dense_rank() OVER (ORDER BY prefix {named}) - 1 AS INTEGER) AS context FROM typed_by""",
+    )
+    engine.step("instances", "SELECT search, split, pass, context FROM placed_contexts")
+    engine.step("contexts", f"SELECT DISTINCT context, prefix {named} FROM placed_contexts")
+    return _report(engine)
+
+
+def _report(engine: Engine) -> dict[str, int]:
+    counts = engine.arrow(
+        """
+        SELECT (SELECT count(*) FROM contexts) AS contexts, (SELECT count(*) FROM instances) AS instances,
+               (SELECT count(*) FROM numbered_searches AS s
+                WHERE (s.split <> 'retriever' OR s.search IN (SELECT search FROM numbered_clicks))
+                  AND s.search NOT IN (SELECT search FROM instances)) AS dropped
+        """
+    ).to_pylist()[0]
+    return {
+        "distinct contexts": counts["contexts"],
+        "instances": counts["instances"],
+        "searches too short to have a prefix": counts["dropped"],
+    }

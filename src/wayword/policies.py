@@ -1,0 +1,96 @@
+"""Policies: context → ordered list of queries. The same objects answer in evaluation and for people."""
+
+import zlib
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from wayword.contexts import PREFIX
+from wayword.features import Featuriser
+from wayword.ranking import Ranker
+from wayword.retrieval.candidates import Candidates, Retriever
+
+NAMES = ("logged", "random", "popular", "retriever", "unbiased", "oracle")
+AT_FIRST_ONLY = ("logged", "oracle")
+"""Policies that are one query per search; only Utility@1 means something for them."""
+CONTEXTS_AT_ONCE = 4096
+
+
+class Policy(Protocol):
+    """What every policy does."""
+
+    def complete(self, contexts: pa.Table, k: int) -> Candidates:
+        """At most k queries for each row of `contexts`, best first."""
+        ...
+
+
+@dataclass(frozen=True)
+class Retrieved:
+    """The retriever's own order: `popular` and the paper's PECOS baseline."""
+
+    retriever: Retriever
+
+    def complete(self, contexts: pa.Table, k: int) -> Candidates:
+        """See `Policy.complete`."""
+        return self.retriever.retrieve(contexts, k)
+
+
+@dataclass(frozen=True)
+class Shuffled:
+    """The retriever's candidates in an order that is random but the same for the same context, query and seed."""
+
+    retriever: Retriever
+    candidates: int
+    seed: int
+
+    def complete(self, contexts: pa.Table, k: int) -> Candidates:
+        """See `Policy.complete`."""
+        found = self.retriever.retrieve(contexts, self.candidates)
+        names = zip(*(contexts[name].to_pylist() for name in contexts.column_names), strict=True)
+        keys = np.array([zlib.crc32(repr(name).encode("utf-8", "replace")) for name in names], dtype=np.uint64)
+        mixed = _mix(keys[found.context] << np.uint64(32) ^ found.query.astype(np.uint64) ^ _mix(np.uint64(self.seed)))
+        score = (mixed >> np.uint64(40)).astype(np.float32)
+        return Candidates.sorted(found.context, found.query, score).top(k)
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """The retriever's candidates in the ranker's order: the paper's proposal where its labels are unbiased."""
+
+    retriever: Retriever
+    featuriser: Featuriser
+    ranker: Ranker
+    candidates: int
+
+    def complete(self, contexts: pa.Table, k: int) -> Candidates:
+        """See `Policy.complete`."""
+        parts = [
+            self._order(contexts.slice(start, CONTEXTS_AT_ONCE), start, k)
+            for start in range(0, max(contexts.num_rows, 1), CONTEXTS_AT_ONCE)
+        ]
+        return Candidates(
+            np.concatenate([p.context for p in parts]),
+            np.concatenate([p.query for p in parts]),
+            np.concatenate([p.score for p in parts]),
+        )
+
+    def _order(self, contexts: pa.Table, start: int, k: int) -> Candidates:
+        found = self.retriever.retrieve(contexts, self.candidates)
+        score = self.ranker.score(self.featuriser.features(contexts, found))
+        ordered = Candidates.sorted(found.context, found.query, score).top(k)
+        return Candidates(ordered.context + np.int32(start), ordered.query, ordered.score)
+
+
+def _mix(x: np.uint64) -> np.uint64:
+    """splitmix64's finaliser: every bit of the input touches every bit of the output."""
+    with np.errstate(over="ignore"):
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def prefixes_of(contexts: pa.Table) -> list[str]:
+    """The typed texts of a table of contexts."""
+    return list(contexts[PREFIX].to_pylist())

@@ -1,0 +1,68 @@
+"""What a long run tells while it works. The library is silent; the command line draws bars."""
+
+from contextlib import contextmanager
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+
+class Reporter:
+    """Says nothing. Subclasses say it to people."""
+
+    def begin(self, stage: str) -> None:
+        """A stage starts."""
+
+    def advance(self, done: int, total: int) -> None:
+        """The stage under way is `done` of `total` through."""
+
+    def end(self, stage: str, *, reused: bool, seconds: float) -> None:
+        """A stage is done, or its earlier artefact still holds."""
+
+    def note(self, text: str) -> None:
+        """Something a person should know."""
+
+
+class Bars(Reporter):
+    """One bar per stage with the time left, on stderr."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._bars = Progress(
+            SpinnerColumn(finished_text="✓"),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[state]}"),
+            console=console,
+        )
+        self._task: TaskID | None = None
+
+    @contextmanager
+    def shown(self) -> Iterator["Bars"]:
+        """Draw while the block runs."""
+        with self._bars:
+            yield self
+
+    def begin(self, stage: str) -> None:
+        """See `Reporter.begin`."""
+        self._task = self._bars.add_task(stage, total=None, state="")
+
+    def advance(self, done: int, total: int) -> None:
+        """See `Reporter.advance`."""
+        self._update(total=total, completed=done)
+
+    def end(self, stage: str, *, reused: bool, seconds: float) -> None:
+        """See `Reporter.end`."""
+        self._update(total=1, completed=1, state="unchanged" if reused else f"{seconds:.1f} s")
+
+    def note(self, text: str) -> None:
+        """See `Reporter.note`."""
+        self._bars.console.print(f"[yellow]note:[/yellow] {text}", highlight=False)
+
+    def _update(self, **fields: Any) -> None:
+        if self._task is not None:
+            self._bars.update(self._task, **fields)

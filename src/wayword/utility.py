@@ -1,0 +1,122 @@
+"""Utility: the one definition of û, used by every stage (the paper's section 4).
+
+    û(s, q) = Σ over the clicks (a, r̄, w) of search s of  w · p[rank_q(a)] / p[r̄]
+
+r̄ is the rank at which the click was logged, rank_q(a) comes from the rankings, and a query that does not return the
+document adds nothing. Two bounds: `max_ratio` on p[rank_q]/p[r̄] (the paper's B) and `max_weight` on p[1]/p[r̄].
+
+It is a join and a group-by. The paper's ablations and the full-information measures differ in one expression only,
+and so each is a line of `VARIANTS`.
+"""
+
+from dataclasses import dataclass
+
+from wayword.config import UNBOUNDED
+from wayword.engines import Engine
+
+
+@dataclass(frozen=True)
+class Variant:
+    """`value` is what one click (c, logged rank's p in `logged`) adds to a query that returns the document at r
+    (p in `looked`); `total` says how the clicks of a search are put together."""
+
+    value: str
+    total: str = "sum"
+
+
+VARIANTS = {
+    "unbiased": Variant("c.weight * least(looked.p / greatest(logged.p, :least_p), :max_ratio)"),
+    "biased": Variant("c.weight * looked.p"),
+    "prescient": Variant("c.weight"),
+    "prescient@5": Variant("CASE WHEN r.rank <= 5 THEN c.weight ELSE 0 END"),
+    "prescient@1": Variant("CASE WHEN r.rank <= 1 THEN c.weight ELSE 0 END"),
+    "dcg": Variant("(power(2, c.weight) - 1) / log2(1 + r.rank)"),
+    "mrr": Variant("CASE WHEN c.weight > 0 THEN 1 / CAST(r.rank AS DOUBLE) ELSE 0 END", total="max"),
+}
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A variant of û with its bounds."""
+
+    variant: str = "unbiased"
+    max_ratio: float = UNBOUNDED
+    max_weight: float = UNBOUNDED
+
+
+def of_searches(engine: Engine, table: str, pairs: str, measure: Measure) -> None:
+    """Step `table` (search, query, utility, bounded): û of each distinct (search, query) of `pairs` where it is not 0.
+
+    `bounded` says whether a bound took something away. Needs `numbered_clicks`, `rankings` and `propensity`.
+    """
+    variant = VARIANTS[measure.variant]
+    total = engine.ordered_sum("value", "document, value") if variant.total == "sum" else "max(value)"
+    engine.step(
+        table,
+        f"""
+        SELECT search, query, {total} AS utility, max(bounded) > 0 AS bounded
+        FROM (
+          SELECT pairs.search, pairs.query, c.document, {variant.value} AS value,
+                 CASE WHEN logged.p < :least_p OR looked.p / logged.p > :max_ratio THEN 1 ELSE 0 END AS bounded
+          FROM (SELECT DISTINCT search, query FROM {pairs}) AS pairs
+          JOIN numbered_clicks AS c ON c.search = pairs.search
+          JOIN rankings AS r ON r.query = pairs.query AND r.document = c.document
+          JOIN propensity AS looked ON looked.rank = r.rank
+          LEFT JOIN propensity AS logged ON logged.rank = c.rank
+        ) AS parts
+        GROUP BY search, query
+        """,
+        least_p=1 / measure.max_weight,
+        max_ratio=measure.max_ratio,
+    )
+
+
+def of_contexts(engine: Engine, table: str, pairs: str, split: str, measure: Measure) -> None:
+    """Step `table` (context, query, utility): the mean û over the split's searches of each context, where not 0.
+
+    With one group per distinct context this is the ranker's label: a pairwise ranker sees only the order within a
+    group, and with one group per click all unbiased and misspecified labels would be in the same order.
+    """
+    engine.step(
+        "searches_of_pairs",
+        f"""SELECT i.search, pairs.query, pairs.context FROM {pairs} AS pairs
+            JOIN instances AS i ON i.context = pairs.context AND i.split = :split""",
+        split=split,
+    )
+    of_searches(engine, "utility_of_pairs", "searches_of_pairs", measure)
+    engine.step(
+        table,
+        f"""
+        SELECT i.context, u.query, {engine.ordered_sum("u.utility", "u.search")} / max(n.searches) AS utility
+        FROM utility_of_pairs AS u JOIN instances AS i ON i.search = u.search AND i.split = :split
+        JOIN (SELECT context, count(*) AS searches FROM instances WHERE split = :split GROUP BY context) AS n
+          ON n.context = i.context
+        JOIN {pairs} AS pairs ON pairs.context = i.context AND pairs.query = u.query
+        GROUP BY i.context, u.query
+        """,
+        split=split,
+    )
+
+
+def alternatives(engine: Engine, table: str, split: str, measure: Measure) -> None:
+    """Step `table` (search, query): the alternatives of each clicked search of the split (the paper's Fig. 1).
+
+    They are the neighbours of the clicked documents in the bipartite graph of queries and documents, kept where
+    û(s, q) ≥ û(s, q̄): the paper's "estimated utility at least 1", also for several clicks and weights.
+    """
+    engine.step(
+        "neighbours",
+        """SELECT DISTINCT c.search, r.query FROM numbered_clicks AS c JOIN rankings AS r ON r.document = c.document
+           JOIN numbered_searches AS s ON s.search = c.search WHERE s.split = :split""",
+        split=split,
+    )
+    of_searches(engine, "utility_of_neighbours", "neighbours", measure)
+    engine.step(
+        table,
+        """
+        SELECT u.search, u.query FROM utility_of_neighbours AS u
+        JOIN numbered_searches AS s ON s.search = u.search
+        LEFT JOIN utility_of_neighbours AS own ON own.search = s.search AND own.query = s.query
+        WHERE u.utility > 0 AND u.utility >= coalesce(own.utility, 0)
+        """,
+    )
