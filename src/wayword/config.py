@@ -177,6 +177,11 @@ class Config:
         _check_ranges(config)
         return config
 
+    def saved(self) -> dict[str, dict[str, Any]]:
+        """As plain JSON values, for the manifest; what is unbounded is left out."""
+        tables = asdict(self)
+        return {t: {k: v for k, v in values.items() if v != UNBOUNDED} for t, values in tables.items()}
+
     def digest_of(self, *tables: str) -> dict[str, Any]:
         """The named tables as plain values, to be hashed."""
         return {table: asdict(getattr(self, table)) for table in tables}

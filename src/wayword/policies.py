@@ -7,9 +7,8 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from wayword.contexts import PREFIX
-from wayword.features import Featuriser
-from wayword.ranking import Ranker
+from wayword.features.pairs import Featuriser
+from wayword.ranking import Ranker, reorder
 from wayword.retrieval.candidates import Candidates, Retriever
 
 NAMES = ("logged", "random", "popular", "retriever", "unbiased", "oracle")
@@ -79,7 +78,7 @@ class Ranked:
     def _order(self, contexts: pa.Table, start: int, k: int) -> Candidates:
         found = self.retriever.retrieve(contexts, self.candidates)
         score = self.ranker.score(self.featuriser.features(contexts, found))
-        ordered = Candidates.sorted(found.context, found.query, score).top(k)
+        ordered = reorder(found, score).top(k)
         return Candidates(ordered.context + np.int32(start), ordered.query, ordered.score)
 
 
@@ -90,7 +89,3 @@ def _mix(x: np.uint64) -> np.uint64:
         x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
 
-
-def prefixes_of(contexts: pa.Table) -> list[str]:
-    """The typed texts of a table of contexts."""
-    return list(contexts[PREFIX].to_pylist())

@@ -23,6 +23,9 @@ class Reporter:
     def note(self, text: str) -> None:
         """Something a person should know."""
 
+    def finish(self, made: list[str]) -> None:
+        """The run is over; these stages did any work."""
+
 
 class Bars(Reporter):
     """One bar per stage with the time left, on stderr."""
@@ -62,6 +65,11 @@ class Bars(Reporter):
     def note(self, text: str) -> None:
         """See `Reporter.note`."""
         self._bars.console.print(f"[yellow]note:[/yellow] {text}", highlight=False)
+
+    def finish(self, made: list[str]) -> None:
+        """See `Reporter.finish`."""
+        if not made:
+            self._bars.console.print("Nothing has changed since the last run: no work was done.")
 
     def _update(self, **fields: Any) -> None:
         if self._task is not None:

@@ -1,0 +1,238 @@
+"""Commands: thin shells around the library. Data on stdout, trouble on stderr, exit code 2 for bad input."""
+
+import errno
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from wayword import __version__
+from wayword.errors import WaywordError
+
+app = typer.Typer(
+    help="Query autocompletion that knows where each query leads.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+PREFIXES_AT_ONCE = 256
+
+Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Same seed, same result.")]
+WorkspacePath = Annotated[Path, typer.Argument(metavar="WORKSPACE", help="The folder that `wayword run` wrote.")]
+
+
+def _errors() -> Console:
+    return Console(stderr=True)
+
+
+@app.command()
+def simulate(
+    world: Annotated[str, typer.Argument(help="packages, debian, debian-pecos or xmc:PATH")],
+    out: Annotated[Path, typer.Option(help="Folder for clicks, rankings, documents and truth (.parquet).")],
+    clicks: Annotated[int, typer.Option(min=1, help="How many clicks the log shall have.")] = 60_000,
+    seed: Seed = 0,
+    clicks_only: Annotated[bool, typer.Option("--clicks-only", help="Leave out searches without a click.")] = False,
+) -> None:
+    """Make a click log in a world whose truth is known.
+
+    Example: `wayword simulate packages --clicks 60000 --seed 0 --out data`
+    """
+    from wayword.progress import Bars
+    from wayword.simulation.simulate import simulate as simulate_world
+
+    with Bars(_errors()).shown() as bars:
+        bars.begin(f"simulate {world}")
+        simulate_world(world, clicks=clicks, seed=seed, out=out, clicks_only=clicks_only)
+        bars.end(f"simulate {world}", reused=False, seconds=bars.elapsed())
+    typer.echo(f"Wrote clicks, rankings, documents and truth to {out}.", err=True)
+
+
+@app.command()
+def run(
+    log: Annotated[Path, typer.Option(help="Click log: Parquet, CSV or JSON Lines with query, document, rank.")],
+    out: Annotated[Path, typer.Option(help="The workspace: a new folder, or one of an earlier run.")],
+    rankings: Annotated[Path | None, typer.Option(help="What your engine answers: query, document, rank.")] = None,
+    documents: Annotated[
+        Path | None, typer.Option(help="Document table (document, title): titles for people; ranked if no rankings.")
+    ] = None,
+    config: Annotated[Path | None, typer.Option(help="Settings (TOML); `wayword config` prints them all.")] = None,
+    judgments: Annotated[
+        bool, typer.Option("--judgments", help="The log holds graded judgments: query, document, grade.")
+    ] = False,
+    lenient: Annotated[bool, typer.Option("--lenient", help="Drop clicks that the rankings cannot explain.")] = False,
+    truth: Annotated[Path | None, typer.Option(help="A simulated world's truth: adds the ceiling.")] = None,
+) -> None:
+    """Run every stage: from a click log to ranked completions. What has not changed is not done again.
+
+    Example: `wayword run --log clicks.parquet --rankings rankings.parquet --out workspace`
+    """
+    from wayword.pipeline import run as run_pipeline
+    from wayword.progress import Bars
+
+    with Bars(_errors()).shown() as bars:
+        workspace = run_pipeline(
+            log,
+            rankings,
+            out=out,
+            documents=documents,
+            config=config,
+            judged=judgments,
+            lenient=lenient,
+            truth=truth,
+            reporter=bars,
+        )
+    _warn(workspace.report("rankings"))
+    typer.echo(f"The workspace is {out}. Next: wayword evaluate {out}", err=True)
+
+
+def _warn(report: dict[str, Any]) -> None:
+    """Say what did not fit between log and rankings."""
+    for what in (
+        "clicks on documents that no ranking contains",
+        "clicks from queries without a ranking",
+        "mismatched clicks",
+    ):
+        if report.get(what):
+            typer.echo(f"note: {report[what]:,} {what}, {report['clicks explained by the rankings']:,} explained", err=True)
+
+
+@app.command()
+def evaluate(
+    workspace: WorkspacePath,
+    as_json: Annotated[bool, typer.Option("--json", help="A list of estimates for programs.")] = False,
+) -> None:
+    """Utility@1/5/10 of each policy on the test searches, with intervals.
+
+    Example: `wayword evaluate workspace --json`
+    """
+    from wayword.report import estimates_of, print_estimates
+    from wayword.workspace import Workspace
+
+    opened = Workspace.open(workspace)
+    if as_json:
+        typer.echo(json.dumps(estimates_of(opened), indent=1))
+    else:
+        print_estimates(opened, Console())
+
+
+@app.command()
+def complete(
+    workspace: WorkspacePath,
+    prefix: Annotated[str, typer.Argument(help="What was typed; `-` reads one prefix per line from stdin.")],
+    k: Annotated[int, typer.Option("-k", min=1, max=1000, help="How many completions.")] = 10,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of a list.")] = False,
+    policy: Annotated[str, typer.Option(help="unbiased, retriever, popular or random.")] = "unbiased",
+    context: Annotated[list[str] | None, typer.Option(help="A context column: NAME=VALUE. May be repeated.")] = None,
+) -> None:
+    """Ranked completions of a typed prefix.
+
+    Example: `wayword complete workspace "video" -k 5`
+
+    Many prefixes, one JSON object per line: `wayword complete workspace - < prefixes.txt`
+    """
+    from wayword.serving.completer import Completer
+
+    completer = Completer.open(workspace)
+    known = dict(_pair(text) for text in context or [])
+    if prefix == "-":
+        for batch in _batches((line.rstrip("\r\n") for line in sys.stdin), PREFIXES_AT_ONCE):
+            for typed, found in zip(batch, completer.complete_many(batch, k, context=known, policy=policy), strict=True):
+                typer.echo(_as_json(typed, found))
+        return
+    found = completer.complete(prefix, k, context=known, policy=policy)
+    if as_json:
+        typer.echo(_as_json(prefix, found))
+    else:
+        typer.echo("\n".join(f"{c.score:10.4f}  {c.query}" for c in found) or f"No completion for {prefix!r}.")
+
+
+def _as_json(prefix: str, completions: Iterable[Any]) -> str:
+    listed = [{"query": c.query, "score": c.score} for c in completions]
+    return json.dumps({"prefix": prefix, "completions": listed}, ensure_ascii=False)
+
+
+def _batches(lines: Iterator[str], size: int) -> Iterator[list[str]]:
+    while batch := list(islice(lines, size)):
+        yield batch
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise WaywordError(f"Found --context {text}; expected NAME=VALUE.")
+    return name, value
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the data and the workspace.")] = Path("demo"),
+    clicks: Annotated[int, typer.Option(min=1, help="How many clicks to simulate.")] = 60_000,
+    seed: Seed = 0,
+) -> None:
+    """All of the above in one: simulate people searching for packages, learn from their clicks, and complete.
+
+    Example: `wayword demo --out demo`
+    """
+    from wayword.demo import show
+
+    show(out, clicks=clicks, seed=seed, console=Console(), errors=_errors())
+
+
+@app.command()
+def config() -> None:
+    """Every setting with its meaning and default, as a TOML file.
+
+    Example: `wayword config > wayword.toml`
+    """
+    from wayword.config import as_toml
+
+    typer.echo(as_toml(), nl=False)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"wayword {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[  # noqa: ARG001
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """Query autocompletion that knows where each query leads."""
+
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+def main() -> None:
+    """Run a command; what the user can mend is one message and exit code 2."""
+    try:
+        app()
+    except WaywordError as problem:
+        _fail(str(problem))
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as problem:
+        where = f": {problem.filename}" if problem.filename else ""
+        if problem.errno in _NO_ROOM:
+            _fail(f"The disk is full{where}. Free some space and run the same command again; nothing was overwritten.")
+        if problem.errno in _NOT_ALLOWED:
+            _fail(f"No permission{where} ({problem.strerror}). Choose a folder that you may write to.")
+        raise
+
+
+def _fail(message: str) -> None:
+    typer.echo(f"error: {message}", err=True)
+    sys.exit(2)

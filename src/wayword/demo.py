@@ -1,0 +1,53 @@
+"""The demo: simulate people searching for packages, learn from their clicks, compare policies, complete."""
+
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from wayword.pipeline import run
+from wayword.progress import Bars
+from wayword.report import print_estimates
+from wayword.serving.completer import Completer
+from wayword.simulation.simulate import simulate
+
+PREFIXES = ("vid", "mail", "photo", "text ed", "music pl", "game")
+
+
+def show(out: Path, *, clicks: int, seed: int, console: Console, errors: Console) -> None:
+    """Everything that the commands do one by one, with what to type next."""
+    data, workspace = out / "data", out / "workspace"
+    with Bars(errors).shown() as bars:
+        bars.begin("simulate")
+        started = time.monotonic()
+        simulate("packages", clicks=clicks, seed=seed, out=data)
+        bars.end("simulate", reused=False, seconds=time.monotonic() - started)
+        finished = run(
+            data / "clicks.parquet",
+            data / "rankings.parquet",
+            documents=data / "documents.parquet",
+            truth=data / "truth.parquet",
+            out=workspace,
+            reporter=bars,
+        )
+    print_estimates(finished, console)
+    console.print(_beside(Completer.open(finished)))
+    console.print("Next:", style="bold")
+    for line in (
+        f"wayword complete {workspace} video -k 5",
+        f"wayword evaluate {workspace} --json",
+        f"wayword run --log {data}/clicks.parquet --rankings {data}/rankings.parquet --out my-workspace",
+    ):
+        console.print(f"  {line}", highlight=False, soft_wrap=True)
+
+
+def _beside(completer: Completer) -> Table:
+    """A few prefixes with what is most popular and what leads furthest."""
+    table = Table(title="What people type most, and what leads them there")
+    for column in ("typed", "most popular", "wayword"):
+        table.add_column(column)
+    for prefix in PREFIXES:
+        lists = [completer.complete(prefix, 4, policy=policy) for policy in ("popular", "unbiased")]
+        table.add_row(prefix, *("\n".join(c.query for c in found) or "–" for found in lists), end_section=True)
+    return table

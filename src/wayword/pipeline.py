@@ -1,0 +1,120 @@
+"""From a click log to ranked completions: the stages in order, each only if something that it depends on has changed.
+
+    raw log ──log──► searches, clicks ──rankings──► the universe and the log in numbers
+      ──contexts──► who typed what ──propensity──► p[rank]
+      ──retriever──► context → candidates ──ranker──► candidates → order ──estimates──► Utility@k
+"""
+
+from dataclasses import asdict
+from pathlib import Path
+
+from wayword import stages, xlinear
+from wayword.config import Config
+from wayword.errors import ConfigError, MissingExtra
+from wayword.progress import Reporter
+from wayword.utility import Measure
+from wayword.workspace import Workspace, building, digest_of_file
+
+
+def run(
+    log: Path | str,
+    rankings: Path | str | None = None,
+    *,
+    out: Path | str,
+    documents: Path | str | None = None,
+    config: Config | Path | str | None = None,
+    judged: bool = False,
+    lenient: bool = False,
+    truth: Path | str | None = None,
+    reporter: Reporter | None = None,
+) -> Workspace:
+    """Run every stage whose inputs have changed and return the workspace.
+
+    `rankings` is an exported table (query, document, rank); without it, the embedded ranker named in `[rankings]`
+    answers over `documents` (document, title). `judged` reads `log` as graded judgments (query, document, grade).
+    `truth`, from a simulated world, adds the ceiling to the estimates.
+    """
+    settings = config if isinstance(config, Config) else Config.load(config)
+    reporter = reporter or Reporter()
+    ranked, described, law = (Path(p) if p is not None else None for p in (rankings, documents, truth))
+    if ranked is None and described is None:
+        raise ConfigError("Found neither rankings nor documents; give a rankings table, or documents to be ranked.")
+    source = stages.Source(Path(log), judged, lenient)
+    files = {p: digest_of_file(p) if p else None for p in (source.log, ranked, described, law)}
+    model = _retriever(settings, reporter)
+    filtered, labels, tested = _measures(settings, judged)
+
+    with building(out, reporter) as build:
+        logged = build.stage(
+            "log",
+            {"log": files[source.log], "judged": judged, **settings.digest_of("log")},
+            lambda at: stages.write_log(at, source, settings),
+        )
+        universe = build.stage(
+            "rankings",
+            {"rankings": files[ranked], "documents": files[described], "lenient": lenient, **settings.digest_of("rankings")},
+            lambda at: stages.write_rankings(at, logged, source, ranked, described, settings, reporter.advance),
+            after=("log",),
+        )
+        context = stages.context_columns(logged)
+        contexts = build.stage(
+            "contexts",
+            settings.digest_of("prefixes"),
+            lambda at: stages.write_contexts(at, universe, settings, context),
+            after=("rankings",),
+        )
+        propensity = build.stage(
+            "propensity",
+            settings.digest_of("propensity"),
+            lambda at: stages.write_propensity(at, universe, settings),
+            after=("rankings",),
+        )
+        retriever = build.stage(
+            "retriever",
+            {"model": model, "measure": asdict(filtered), **settings.digest_of("retriever")},
+            lambda at: stages.write_retriever(at, universe, contexts, propensity, settings, model, filtered),
+            after=("rankings", "contexts", "propensity"),
+        )
+        build.stage(
+            "ranker",
+            {"measure": asdict(labels), **settings.digest_of("features", "ranker")},
+            lambda at: stages.write_ranker(
+                at, universe, contexts, propensity, retriever, settings, labels, reporter.advance
+            ),
+            after=("rankings", "contexts", "propensity", "retriever"),
+        )
+        build.stage(
+            "estimates",
+            {"truth": files[law], "measure": asdict(tested), **settings.digest_of("evaluation")},
+            lambda at: stages.write_estimates(
+                at, {s: build.folder(s) for s in build.stages if s != "estimates"}, settings, tested, law,
+                reporter.advance,
+            ),
+            after=("rankings", "contexts", "propensity", "retriever", "ranker"),
+        )
+        workspace = build.finish(settings.saved())
+        reporter.finish(build.made)
+        return workspace
+
+
+def _retriever(config: Config, reporter: Reporter) -> str:
+    """Which retriever to train; without PECOS, `auto` says in one line what it does instead."""
+    if config.retriever.model == "popular" or xlinear.available():
+        return "popular" if config.retriever.model == "popular" else "pecos"
+    if config.retriever.model == "pecos":
+        raise MissingExtra("pecos", 'The retriever "pecos"')
+    reporter.note("PECOS is not installed: candidates are the most popular completions. `pip install 'wayword[pecos]'` adds it.")
+    return "popular"
+
+
+def _measures(config: Config, judged: bool) -> tuple[Measure, Measure, Measure]:
+    """What the retriever's filter goes by, what the ranker learns from, and what the evaluation measures."""
+    if judged:
+        measure = Measure(config.utility.judgments)
+        return measure, measure, measure
+    labels, test = config.utility, config.evaluation
+    return (
+        Measure("unbiased"),
+        Measure(labels.variant, labels.max_ratio, labels.max_weight),
+        Measure("unbiased", test.max_ratio, test.max_weight),
+    )

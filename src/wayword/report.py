@@ -1,0 +1,69 @@
+"""What the estimates say, for people and for programs."""
+
+import math
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from wayword import tables
+from wayword.evaluation import CUTOFFS
+from wayword.workspace import Workspace
+
+SHOWN = ("policy", "metric", "k", "value", "low", "high", "n")
+MEANING = {
+    "logged": "the query that people typed",
+    "random": "the retriever's candidates, shuffled",
+    "popular": "most popular completion",
+    "retriever": "the retriever's own order",
+    "unbiased": "the paper's ranker: trained on unbiased utilities",
+    "oracle": "the best candidate, knowing the clicked document",
+    "ceiling": "the best possible without knowing it (simulated worlds only)",
+}
+
+
+def estimates_of(workspace: Workspace) -> list[dict[str, Any]]:
+    """One row per policy and k: policy, metric, k, value, low, high, n."""
+    return [dict(row) for row in tables.read(workspace.folder("estimates"), "estimates").select(SHOWN).to_pylist()]
+
+
+def differences_of(workspace: Workspace) -> list[dict[str, Any]]:
+    """One row per pair of policies and k: policy, other, k, value, low, high; paired over the same resamples."""
+    return [dict(row) for row in tables.read(workspace.folder("estimates"), "differences").to_pylist()]
+
+
+def print_estimates(workspace: Workspace, console: Console) -> None:
+    """The table of policies, worst first at 1, with 95 % intervals, and what the ranker gains."""
+    rows = estimates_of(workspace)
+    if not rows:
+        console.print("The test split has no search with a click, so there is nothing to estimate. Give a longer log.")
+        return
+    found = {(row["policy"], row["k"]): row for row in rows}
+    names = sorted({row["policy"] for row in rows}, key=lambda name: (found[name, 1]["value"], name))
+    level = workspace.manifest["settings"]["evaluation"]["level"]
+    table = Table(title=f"Utility of each policy ({rows[0]['n']:,} test searches, {level:.0%} intervals)")
+    table.add_column("policy")
+    for k in CUTOFFS:
+        table.add_column(f"Utility@{k}", justify="right", no_wrap=True)
+    table.add_column("what it is")
+    for name in names:
+        cells = [_cell(found.get((name, k))) for k in CUTOFFS]
+        table.add_row(name, *cells, MEANING.get(name, ""), style="bold" if name == "unbiased" else None)
+    console.print(table)
+    console.print(f"1 is the utility of the queries that people typed themselves. {_gains(workspace)}")
+
+
+def _cell(row: dict[str, Any] | None) -> str:
+    if row is None or math.isnan(row["value"]):
+        return "–"
+    return f"{row['value']:.3f} [dim]{row['low']:.3f}–{row['high']:.3f}[/dim]"
+
+
+def _gains(workspace: Workspace) -> str:
+    """What the ranker adds at 1, as paired differences."""
+    said = [
+        f"{row['value']:+.3f} ({row['low']:+.3f} to {row['high']:+.3f}) over {row['other']}"
+        for row in differences_of(workspace)
+        if row["policy"] == "unbiased" and row["k"] == 1 and row["other"] in ("random", "retriever", "popular")
+    ]
+    return f"At 1, unbiased gains {', '.join(said)}."

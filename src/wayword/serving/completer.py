@@ -1,0 +1,95 @@
+"""Completions in process: open a workspace once, then ask as often as you like."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from wayword import tables
+from wayword.config import Config
+from wayword.contexts import PREFIX
+from wayword.errors import WaywordError
+from wayword.policies import Policy
+from wayword.stages import context_columns, load_policies
+from wayword.text import normalise
+from wayword.workspace import Workspace
+
+MAX_PREFIX = 1000
+"""So many characters of a typed text are looked at; nobody types more, and it bounds the work."""
+MAX_COMPLETIONS = 1000
+
+
+@dataclass(frozen=True)
+class Completion:
+    """A suggested query, in the form to show, and the policy's score: larger is better, and never below the next."""
+
+    query: str
+    score: float
+
+
+class Completer:
+    """Answers for typed prefixes with a workspace's policies."""
+
+    def __init__(self, shown: Sequence[str], policies: Mapping[str, Policy], columns: Mapping[str, pa.DataType]) -> None:
+        self._shown = shown
+        self._policies = policies
+        self._columns = columns
+
+    @classmethod
+    def open(cls, workspace: Workspace | Path | str) -> "Completer":
+        """Open what `wayword run` wrote."""
+        if not isinstance(workspace, Workspace):
+            workspace = Workspace.open(workspace)
+        config = Config.parse(workspace.manifest["settings"])
+        ranked, retrieved, ranker = (workspace.folder(s) for s in ("rankings", "retriever", "ranker"))
+        schema = tables.read(workspace.folder("log"), "searches").schema
+        columns = {name: schema.field(name).type for name in context_columns(workspace.folder("log"))}
+        shown = tables.read(ranked, "queries")["shown"].to_pylist()
+        return cls(shown, load_policies(ranked, retrieved, ranker, config), columns)
+
+    def complete(
+        self, prefix: str, k: int = 10, *, context: Mapping[str, Any] | None = None, policy: str = "unbiased"
+    ) -> list[Completion]:
+        """At most k completions of a typed text, best first; `context` gives the log's extra columns, if known."""
+        return self.complete_many([prefix], k, context=context, policy=policy)[0]
+
+    def complete_many(
+        self,
+        prefixes: Sequence[str],
+        k: int = 10,
+        *,
+        context: Mapping[str, Any] | None = None,
+        policy: str = "unbiased",
+    ) -> list[list[Completion]]:
+        """One list for each typed text; a list is the same whatever else is asked with it."""
+        if policy not in self._policies:
+            raise WaywordError(f"Found policy {policy!r}; expected one of {', '.join(self._policies)}.")
+        if not 1 <= k <= MAX_COMPLETIONS:
+            raise WaywordError(f"Found k = {k}; expected a number from 1 to {MAX_COMPLETIONS}.")
+        found = self._policies[policy].complete(self._contexts(prefixes, context or {}), k)
+        lists: list[list[Completion]] = [[] for _ in prefixes]
+        rows = zip(found.context.tolist(), found.query.tolist(), found.score.tolist(), strict=True)
+        for place, query, score in rows:
+            lists[place].append(Completion(self._shown[query], score))
+        return lists
+
+    def _contexts(self, prefixes: Sequence[str], context: Mapping[str, Any]) -> pa.Table:
+        unknown = [name for name in context if name not in self._columns]
+        if unknown:
+            known = ", ".join(self._columns) or "none"
+            raise WaywordError(f"Found context {', '.join(unknown)}; the log's context columns are: {known}.")
+        columns = {PREFIX: pa.array([normalise(text[:MAX_PREFIX]) for text in prefixes], pa.string())}
+        for name, kind in self._columns.items():
+            columns[name] = pa.array([_value(name, context.get(name), kind)] * len(prefixes), kind)
+        return pa.table(columns)
+
+
+def _value(name: str, given: Any, kind: pa.DataType) -> Any:
+    if given is None:
+        return None
+    try:
+        return float(given) if pa.types.is_floating(kind) else str(given)
+    except (TypeError, ValueError):
+        raise WaywordError(f"Found {given!r} for the context column {name}; expected a number.") from None
