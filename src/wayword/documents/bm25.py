@@ -46,7 +46,7 @@ def rank_with_bm25(
     """The `depth` best documents of each distinct query, in the given order: columns query, document, rank.
 
     `documents` has the column `document` and the searched `fields`; without a column `name`, the document's
-    id is its name. A query that finds nothing has no row. `progress` is told how many queries each step answered.
+    id is its name. A query that finds nothing has no row. `progress` is told how many were answered.
     """
     _check(documents, fields)
     index = Bm25Index([_texts(documents, field) for field in fields])
