@@ -1,0 +1,189 @@
+"""Draw a click log from a world and write it down together with the world's law.
+
+Searches are drawn in chunks of one fixed size, so the log of fewer clicks is the beginning of the log of more, the
+log of clicks alone has the same rows, and memory does not grow with the log.
+"""
+
+import logging
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from wayword.errors import WaywordError
+from wayword.simulation.looks import draw, look_law
+from wayword.simulation.world import Hits, World, click_rate, find_sorted, truth
+from wayword.simulation.worlds import open_world
+
+CHUNK = 1 << 20
+CLICKS_SCHEMA = pa.schema(
+    [("search_id", pa.int64()), ("query", pa.string()), ("document", pa.string()), ("rank", pa.int32())]
+)
+Progress = Callable[[str, int], None]
+"""Called with what is being counted (`queries`, `clicks`) and how many more are done."""
+_DICTIONARY_LIMIT = 1 << 26
+"""Bytes of distinct queries per chunk up to which the log stores each of them once."""
+_log = logging.getLogger(__name__)
+
+
+def simulate(
+    world: str,
+    *,
+    clicks: int,
+    out: Path | str,
+    seed: int = 0,
+    clicks_only: bool = False,
+    depth: int = 100,
+    alpha: float = 1.0,
+    ranker: str | None = None,
+    labels: int | None = None,
+    progress: Progress | None = None,
+) -> Path:
+    """Write a log of exactly `clicks` clicks of a named world into the folder `out`, and return it.
+
+    The files are `clicks.parquet` (search_id, query, document, rank: one row per search, the last two null without a
+    click; with `clicks_only` the rows with one), `rankings.parquet` (query, document, rank), `documents.parquet` and
+    `truth.parquet` (query, document, mass: see `world.truth`). The same seed gives the same bytes.
+    """
+    _check(clicks, seed, depth, alpha)
+    tell = progress or _silent
+    opened = open_world(
+        world, depth=depth, ranker=ranker, labels=labels, progress=lambda n: tell("queries", n)
+    )
+    return write_world(
+        opened, clicks=clicks, out=out, seed=seed, clicks_only=clicks_only, alpha=alpha, progress=progress
+    )
+
+
+def write_world(
+    world: World,
+    *,
+    clicks: int,
+    out: Path | str,
+    seed: int = 0,
+    clicks_only: bool = False,
+    alpha: float = 1.0,
+    progress: Progress | None = None,
+) -> Path:
+    """`simulate` for a world at hand."""
+    for note in world.notes:
+        _log.warning(note)
+    hits, law = world.hits(), look_law(world.depth, alpha=alpha)
+    if click_rate(world, hits, law) == 0.0:
+        raise WaywordError(
+            "No search of this world can end in a click: no query returns a document relevant to it."
+        )
+    folder = Path(out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as problem:
+        raise WaywordError(f"Cannot write into {folder}: it is a file; expected a folder.") from problem
+    unfinished = Path(tempfile.mkdtemp(prefix=".simulate-", dir=folder))
+    try:
+        searches = draw_searches(world, hits, law, clicks, np.random.default_rng(seed))
+        logged = _write_log(world, searches, clicks_only, unfinished / "clicks.parquet", progress or _silent)
+        pq.write_table(_collected(world, logged), unfinished / "rankings.parquet", compression="zstd")
+        pq.write_table(world.documents, unfinished / "documents.parquet", compression="zstd")
+        pq.write_table(truth(world, hits), unfinished / "truth.parquet", compression="zstd")
+        for path in sorted(unfinished.iterdir()):
+            os.replace(path, folder / path.name)
+    finally:
+        shutil.rmtree(unfinished)
+    return folder
+
+
+@dataclass(frozen=True)
+class Searches:
+    """Consecutive searches: numbers of queries and documents; `clicked` says where document and rank count."""
+
+    first: int
+    query: NDArray[np.int64]
+    document: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    clicked: NDArray[np.bool_]
+
+    def until(self, click: int) -> "Searches":
+        """The searches up to and including the click of that number, from 1, or all if there are fewer."""
+        ends = np.flatnonzero(self.clicked)
+        end = ends[click - 1] + 1 if click <= len(ends) else len(self.query)
+        return Searches(
+            self.first, self.query[:end], self.document[:end], self.rank[:end], self.clicked[:end]
+        )
+
+
+def draw_searches(
+    world: World, hits: Hits, law: NDArray[np.float64], clicks: int, rng: np.random.Generator
+) -> Iterator[Searches]:
+    """Searches in chunks, ending with the click of number `clicks`: draw an intent, draw a look, see what is there."""
+    shown = hits.owner * (world.depth + 1) + hits.rank
+    first, missing = 0, clicks
+    while missing > 0:
+        intent, rank = draw(rng, world.intents.probability, CHUNK), draw(rng, law, CHUNK) + 1
+        place, clicked = find_sorted(shown, intent * (world.depth + 1) + rank)
+        chunk = Searches(first, world.intents.query[intent], hits.document[place], rank, clicked).until(
+            missing
+        )
+        missing -= int(chunk.clicked.sum())
+        first += len(chunk.query)
+        yield chunk
+
+
+def _write_log(
+    world: World, chunks: Iterator[Searches], clicks_only: bool, path: Path, tell: Progress
+) -> NDArray[np.bool_]:
+    """Write the searches chunk by chunk; which queries are in the file is the answer."""
+    logged = np.zeros(len(world.queries), np.bool_)
+    names = world.documents["document"].combine_chunks()
+    with pq.ParquetWriter(
+        path, CLICKS_SCHEMA, compression="zstd", dictionary_pagesize_limit=_DICTIONARY_LIMIT
+    ) as writer:
+        for chunk in chunks:
+            rows = np.flatnonzero(chunk.clicked) if clicks_only else np.arange(len(chunk.query))
+            logged[chunk.query[rows]] = True
+            writer.write_table(_table(chunk, rows, world.queries, names))
+            tell("clicks", int(chunk.clicked.sum()))
+    return logged
+
+
+def _table(
+    chunk: Searches, rows: NDArray[np.int64], queries: pa.StringArray, names: pa.StringArray
+) -> pa.Table:
+    unclicked = ~chunk.clicked[rows]
+    columns = [
+        pa.array(chunk.first + rows),
+        queries.take(pa.array(chunk.query[rows])),
+        names.take(pa.array(chunk.document[rows], mask=unclicked)),
+        pa.array(chunk.rank[rows].astype(np.int32), mask=unclicked),
+    ]
+    return pa.Table.from_arrays(columns, schema=CLICKS_SCHEMA)
+
+
+def _collected(world: World, logged: NDArray[np.bool_]) -> pa.Table:
+    """The rankings that a team would have collected."""
+    if world.rankings_of == "all":
+        return world.rankings
+    queries = world.queries.filter(pa.array(logged))
+    return world.rankings.filter(pc.is_in(world.rankings["query"], value_set=queries))
+
+
+def _check(clicks: int, seed: int, depth: int, alpha: float) -> None:
+    for name, value, least in (
+        ("clicks", clicks, 1),
+        ("seed", seed, 0),
+        ("depth", depth, 1),
+        ("alpha", alpha, 0),
+    ):
+        if not value >= least:
+            raise WaywordError(f"Found {name} = {value}; expected at least {least}.")
+
+
+def _silent(_what: str, _count: int) -> None:
+    pass

@@ -1,0 +1,52 @@
+"""The worlds that can be simulated, by name."""
+
+import difflib
+from collections.abc import Callable
+from functools import partial
+
+from wayword.errors import WaywordError
+from wayword.simulation.catalogue import load_catalogue
+from wayword.simulation.world import World
+from wayword.simulation.worlds.debian import debian_world
+from wayword.simulation.worlds.packages import packages_world
+from wayword.simulation.worlds.xmc import LABELS, xmc_world
+
+WORLDS: dict[str, Callable[..., World]] = {
+    "packages": packages_world,
+    "debian": partial(debian_world, ranker="bm25"),
+    "debian-pecos": partial(debian_world, ranker="pecos"),
+}
+"""Worlds made from a catalogue."""
+XMC = "xmc:"
+
+
+def open_world(
+    name: str,
+    *,
+    depth: int = 100,
+    ranker: str | None = None,
+    labels: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> World:
+    """Build a world by name: one of `WORLDS`, or `xmc:PATH`, which alone takes `ranker` and `labels`."""
+    if name.startswith(XMC) and name != XMC:
+        return xmc_world(
+            name.removeprefix(XMC),
+            ranker=ranker or "bm25",
+            labels=LABELS if labels is None else labels,
+            depth=depth,
+            progress=progress,
+        )
+    if name not in WORLDS:
+        raise WaywordError(_unknown(name))
+    if ranker is not None or labels is not None:
+        raise WaywordError(
+            f"The world {name!r} has its own ranker and documents; only xmc:PATH takes these options."
+        )
+    return WORLDS[name](load_catalogue(), depth=depth, progress=progress)
+
+
+def _unknown(name: str) -> str:
+    known = [*WORLDS, f"{XMC}PATH"]
+    nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.0)[0]
+    return f"Unknown world {name!r}. Did you mean {nearest!r}? Known: {', '.join(known)}."

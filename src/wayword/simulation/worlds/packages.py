@@ -1,0 +1,145 @@
+"""`packages`: people look for programs in a small software centre. Dense enough to learn from 60,000 clicks.
+
+A person wants one of the 3,000 end-user packages that most others relate to, drawn in proportion to the square root
+of how many do. They type its name, or a phrase of one to three neighbouring words of its title that another title
+shares. The ranker is BM25 over names and titles; rankings are collected for the logged queries.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+import regex
+
+from wayword.documents.bm25 import rank_with_bm25
+from wayword.simulation.catalogue import related_counts
+from wayword.simulation.world import Intents, World
+from wayword.text import normalise
+
+SIZE = 3000
+NAME_SHARE = 0.3
+"""How often a person types the name; always, if the title shares no phrase."""
+PHRASE_SHARES = {1: 0.25, 2: 0.5, 3: 0.25}
+"""How often a phrase has so many words, among the lengths that the title offers; then each phrase is as likely."""
+SECTIONS = frozenset(
+    "comm database editors education electronics games gnome graphics hamradio kde mail math net news science shells "
+    "sound text utils vcs video web x11 xfce".split()
+)
+STOP_WORDS = frozenset(
+    "a an and are as at be but by can for from has in into is it its like many more most not of on or other some such "
+    "metapackage than that the their this to using various via was which while with without you your".split()
+)
+_NOT_A_PROGRAM = regex.compile(
+    r"^(lib|python3?-|fonts-|ttf-|xfonts-|task-|elpa-|gir1)"
+    r"|-(dev|docs?|data|dbg|common|examples|l10n|i18n|locales?|lang|plugins?|dkms|bin|core|base|music|sounds?)(-|$)"
+)
+_NOT_FOR_PEOPLE = regex.compile(
+    r"transitional|dummy|data files|documentation|debug|common files|architecture.independent|shared librar",
+    regex.IGNORECASE,
+)
+
+
+def packages_world(
+    catalogue: pa.Table,
+    *,
+    size: int = SIZE,
+    depth: int = 100,
+    progress: Callable[[int], None] | None = None,
+) -> World:
+    """Build the world from a catalogue."""
+    documents, counts = _programs(catalogue, size)
+    laws = query_laws(documents["document"].to_pylist(), documents["title"].to_pylist())
+    queries = list(dict.fromkeys(query for law in laws for query in law))
+    return World(
+        documents=documents,
+        queries=pa.array(queries, pa.string()),
+        rankings=rank_with_bm25(documents, queries, depth=depth, progress=progress),
+        intents=_intents(laws, queries, np.sqrt(counts)),
+        depth=depth,
+        rankings_of="logged",
+    )
+
+
+def _programs(catalogue: pa.Table, size: int) -> tuple[pa.Table, NDArray[np.int64]]:
+    """The end-user packages that most others relate to, most first, then by name; and how many relate to each."""
+    counts = related_counts(catalogue)
+    names, titles, sections = (catalogue[column].to_pylist() for column in ("package", "title", "section"))
+    rows = [n for n in range(len(names)) if counts[n] and is_program(names[n], titles[n], sections[n])]
+    rows = sorted(rows, key=lambda n: (-counts[n], names[n]))[:size]
+    chosen = catalogue.take(pa.array(rows, pa.int64())).select(["package", "title", "section"])
+    return chosen.rename_columns(["document", "title", "section"]).combine_chunks(), counts[rows]
+
+
+def is_program(name: str, title: str, section: str) -> bool:
+    """Whether a person would look for the package, judging by its section, name and title.
+
+    >>> is_program("mpv", "video player based on MPlayer/mplayer2", "video")
+    True
+    >>> is_program("libmpv2", "video player based on MPlayer/mplayer2 (client library)", "libs")
+    False
+    """
+    return section in SECTIONS and not _NOT_A_PROGRAM.search(name) and not _NOT_FOR_PEOPLE.search(title)
+
+
+def query_laws(names: list[str], titles: list[str]) -> list[dict[str, float]]:
+    """For each document, the probability of each query that a person who wants it may type.
+
+    >>> laws = query_laws(["mpv", "vlc", "ed"], ["video player", "the player of video", "editor"])
+    >>> laws[0] == {"mpv": 0.3, "video": 0.7 / 2, "player": 0.7 / 2}
+    True
+    >>> laws[2]
+    {'ed': 1.0}
+    """
+    phrases = [title_phrases(normalise(title)) for title in titles]
+    sharing = Counter(phrase for found in phrases for phrase in found)
+    return [
+        _query_law(normalise(name), [phrase for phrase in found if sharing[phrase] > 1])
+        for name, found in zip(names, phrases, strict=True)
+    ]
+
+
+def title_phrases(title: str) -> list[str]:
+    """The distinct runs of one to three words of a normalised title.
+
+    Neither end is a stop word or a single letter (what punctuation leaves of "I/O").
+
+    >>> title_phrases("player of video")
+    ['player', 'video', 'player of video']
+    """
+    words = title.split()
+    runs = (
+        words[start : start + length] for length in PHRASE_SHARES for start in range(len(words) - length + 1)
+    )
+    return list(dict.fromkeys(" ".join(run) for run in runs if _speaks(run[0]) and _speaks(run[-1])))
+
+
+def _speaks(word: str) -> bool:
+    return len(word) > 1 and word not in STOP_WORDS
+
+
+def _query_law(name: str, phrases: list[str]) -> dict[str, float]:
+    if not phrases:
+        return {name: 1.0}
+    lengths = Counter(len(phrase.split()) for phrase in phrases)
+    offered = sum(PHRASE_SHARES[length] for length in lengths)
+    law = {name: NAME_SHARE}
+    for phrase in phrases:
+        length = len(phrase.split())
+        share = (1 - NAME_SHARE) * PHRASE_SHARES[length] / offered / lengths[length]
+        law[phrase] = law.get(phrase, 0.0) + share
+    return law
+
+
+def _intents(laws: list[dict[str, float]], queries: list[str], demand: NDArray[np.float64]) -> Intents:
+    """One intent per document and query; the document alone is relevant to it."""
+    place = {query: number for number, query in enumerate(queries)}
+    document = np.repeat(np.arange(len(laws)), [len(law) for law in laws])
+    given = np.array([share for law in laws for share in law.values()])
+    return Intents(
+        query=np.array([place[query] for law in laws for query in law], np.int64),
+        probability=demand[document] / demand.sum() * given,
+        owner=np.arange(len(document)),
+        document=document,
+    )

@@ -1,0 +1,160 @@
+"""`xmc:PATH`: a folder in the raw format of the Extreme Classification Repository becomes a world (Appendix B).
+
+`trn.json` holds one JSON object per line with `title` and `target_ind`, the line numbers (from 0) in `lbl.json` of
+its labels; that holds one object per line with `uid` and `title`. Either may be gzipped. Titles are queries, labels
+are documents; only the most frequent labels are kept.
+"""
+
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from wayword.errors import WaywordError
+from wayword.simulation.world import World
+from wayword.simulation.worlds.pairs import pairs_world
+from wayword.text import normalise
+
+LABELS = 50_000
+
+
+@dataclass(frozen=True)
+class XmcData:
+    """What the two files say: `targets[i]` are the labels of `titles[i]` (normalised, repetitions as found)."""
+
+    labels: pa.Table
+    titles: list[str]
+    targets: list[list[int]]
+    untitled: int
+    """How many lines of trn.json have an empty title, and were skipped."""
+
+
+def xmc_world(
+    folder: Path | str,
+    *,
+    labels: int = LABELS,
+    ranker: str = "bm25",
+    depth: int = 100,
+    progress: Callable[[int], None] | None = None,
+) -> World:
+    """Build the world from a folder, with BM25 over label titles or with PECOS as the document ranker."""
+    data = read_xmc(Path(folder))
+    rows, columns = _edges(data)
+    kept = _most_frequent(columns, data.labels.num_rows, labels)
+    pairs = _kept_pairs(data, rows, columns, kept)
+    if not pairs.num_rows:
+        raise WaywordError(f"No title in {folder} has a label: there is nothing to search for.")
+    return pairs_world(
+        pairs,
+        data.labels.filter(pa.array(kept)).combine_chunks(),
+        ranker=ranker,
+        fields=("title",),
+        depth=depth,
+        notes=(f"{data.untitled:,} lines of trn.json without a title were skipped.",)
+        if data.untitled
+        else (),
+        progress=progress,
+    )
+
+
+def read_xmc(folder: Path) -> XmcData:
+    """Read and check both files; an error names the file and the line."""
+    label_file, training_file = _find(folder, "lbl.json"), _find(folder, "trn.json")
+    found = [(str(row["uid"]), str(row["title"])) for _, row in _rows(label_file, "uid", "title")]
+    labels = pa.table({"document": [uid for uid, _ in found], "title": [title for _, title in found]})
+    titles, targets, untitled = [], [], 0
+    for line, row in _rows(training_file, "title", "target_ind"):
+        title = normalise(str(row["title"] or ""))
+        _check_targets(row["target_ind"], len(found), training_file, line)
+        if title:
+            titles.append(title)
+            targets.append(row["target_ind"])
+        else:
+            untitled += 1
+    return XmcData(labels, titles, targets, untitled)
+
+
+def _find(folder: Path, name: str) -> Path:
+    for path in (folder / f"{name}.gz", folder / name):
+        if path.is_file():
+            return path
+    raise WaywordError(
+        f"Found neither {name}.gz nor {name} in {folder}; expected a raw data set with trn and lbl."
+    )
+
+
+def _rows(path: Path, *keys: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The numbered objects of a file of JSON lines that must have some keys."""
+    with _open(path) as lines:
+        number = 0
+        try:
+            for number, line in enumerate(lines, start=1):
+                row = json.loads(line)
+                if not isinstance(row, dict) or not all(key in row for key in keys):
+                    raise WaywordError(
+                        f"{path}, line {number}: expected an object with {' and '.join(keys)}."
+                    )
+                yield number, row
+        except (ValueError, OSError, EOFError) as problem:
+            at = number if isinstance(problem, json.JSONDecodeError) else number + 1
+            raise WaywordError(f"{path}, line {at}: not a line of JSON ({problem}).") from problem
+
+
+def _open(path: Path) -> IO[str]:
+    return gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
+
+
+def _check_targets(targets: Any, count: int, path: Path, line: int) -> None:
+    if not isinstance(targets, list) or not all(type(target) is int for target in targets):
+        raise WaywordError(
+            f"{path}, line {line}: target_ind must be a list of label numbers, not {targets!r:.60}."
+        )
+    outside = [target for target in targets if not 0 <= target < count]
+    if outside:
+        raise WaywordError(
+            f"{path}, line {line}: label {outside[0]} does not exist; lbl.json has {count:,} lines, numbered from 0."
+        )
+
+
+def _edges(data: XmcData) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Every (title, label) of the data as two arrays of numbers."""
+    lengths = np.fromiter(map(len, data.targets), np.int64, len(data.targets))
+    columns = np.fromiter(chain.from_iterable(data.targets), np.int64, int(lengths.sum()))
+    return np.repeat(np.arange(len(data.targets)), lengths), columns
+
+
+def _most_frequent(columns: NDArray[np.int64], count: int, keep: int) -> NDArray[np.bool_]:
+    """Which labels are among the `keep` most frequent, ties by number; a label that no title has is never kept.
+
+    >>> _most_frequent(np.array([2, 2, 0, 1]), 4, 2).tolist()
+    [True, False, True, False]
+    """
+    frequency = np.bincount(columns, minlength=count)
+    kept = np.zeros(count, np.bool_)
+    kept[np.argsort(-frequency, kind="stable")[:keep]] = True
+    return kept & (frequency > 0)
+
+
+def _kept_pairs(
+    data: XmcData,
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    kept: NDArray[np.bool_],
+) -> pa.Table:
+    rows, columns = rows[kept[columns]], columns[kept[columns]]
+    titles = pa.array(data.titles, pa.string())
+    pairs = pa.table(
+        {
+            "query": titles.take(pa.array(rows)),
+            "document": data.labels["document"].combine_chunks().take(pa.array(columns)),
+        }
+    )
+    distinct = pairs.group_by(["query", "document"], use_threads=False).aggregate([])
+    return distinct.sort_by([("query", "ascending"), ("document", "ascending")])
