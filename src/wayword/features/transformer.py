@@ -1,0 +1,106 @@
+"""Text vectors from any `transformers` model (extra `bert`): mean of the last layer over the tokens, length 1.
+
+The paper takes `bert-base-uncased`. A matrix product may round differently when the batch has another shape, so the
+texts that are met again in serving (prefixes: `encode`) go through the model one at a time, and only the vectors of
+the queries, which are computed once and stored (`encode_stored`), are batched.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayword.errors import MissingExtra, WaywordError, WorkspaceError
+from wayword.features.encoder import SETTINGS, read_settings, unit
+
+BATCH = 64
+"""Texts in one batch of `encode_stored`."""
+MAX_TOKENS = 128
+"""Longer texts are cut."""
+
+
+@dataclass(frozen=True)
+class TransformerEncoder:
+    """A pre-trained model, named as `transformers` names it or by its folder. It is not trained further."""
+
+    name: str
+    tokenizer: Any
+    model: Any
+
+    @classmethod
+    def from_pretrained(cls, name: str) -> "TransformerEncoder":
+        """Open a model from its folder, the local cache or the model hub; weights in safetensors form only."""
+        try:
+            import torch  # noqa: F401
+            from transformers import AutoModel, AutoTokenizer
+        except ImportError as problem:
+            raise MissingExtra("bert", f"The text encoder {name!r}") from problem
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(name)
+            model = AutoModel.from_pretrained(name, use_safetensors=True)
+        except (OSError, ValueError, KeyError, ImportError) as problem:
+            raise WaywordError(
+                f"Cannot open the text encoder {name!r}: {str(problem).strip().splitlines()[0]} "
+                "Set [features] encoder to 'light', to the folder of a model saved with save_pretrained() "
+                "(config.json, model.safetensors, tokenizer.json), or to a name that this machine can download."
+            ) from problem
+        return cls(name, tokenizer, model.eval())
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector."""
+        return int(self.model.config.hidden_size)
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One row per text, each computed on its own: the same bits alone as among others."""
+        return self._in_batches(texts, 1)
+
+    def encode_stored(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One row per text, several at a time: texts of similar length together."""
+        order = sorted(range(len(texts)), key=lambda i: (len(texts[i]), texts[i]))
+        vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
+        vectors[order] = self._in_batches([texts[i] for i in order], BATCH)
+        return vectors
+
+    def _in_batches(self, texts: Sequence[str], size: int) -> NDArray[np.float32]:
+        batches = [self._mean(list(texts[start : start + size])) for start in range(0, len(texts), size)]
+        return unit(np.concatenate([np.zeros((0, self.dimensions), dtype=np.float32), *batches]))
+
+    def _mean(self, texts: list[str]) -> NDArray[np.float32]:
+        import torch
+
+        tokens = self.tokenizer(
+            texts, padding=True, truncation=True, max_length=self._max_tokens, return_tensors="pt"
+        )
+        with torch.inference_mode():
+            last = self.model(**tokens).last_hidden_state
+            mask = tokens["attention_mask"].unsqueeze(-1).to(last.dtype)
+            mean = (last * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)
+        found: NDArray[np.float32] = mean.to(torch.float32).numpy()
+        return found
+
+    @property
+    def _max_tokens(self) -> int:
+        return min(MAX_TOKENS, int(getattr(self.model.config, "max_position_embeddings", MAX_TOKENS)))
+
+    def save(self, folder: Path) -> None:
+        """Write the name of the model, not the model: what was opened once must stay where it is."""
+        folder.mkdir(parents=True, exist_ok=True)
+        settings = {"kind": "transformer", "name": self.name, "dimensions": self.dimensions}
+        (folder / SETTINGS).write_text(json.dumps(settings, ensure_ascii=False), encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path) -> "TransformerEncoder":
+        """Open the model that `save` named."""
+        settings = read_settings(folder / SETTINGS)
+        encoder = cls.from_pretrained(str(settings["name"]))
+        if encoder.dimensions != settings["dimensions"]:
+            raise WorkspaceError(
+                f"The model {encoder.name!r} gives {encoder.dimensions} dimensions now and gave "
+                f"{settings['dimensions']} when the ranker was trained. Train the ranker again."
+            )
+        return encoder
