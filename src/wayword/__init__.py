@@ -1,3 +1,53 @@
-"""Wayword: query autocompletion that knows where each query leads."""
+"""Wayword: query autocompletion that knows where each query leads.
+
+>>> import wayword
+>>> sorted(wayword.__all__)  # doctest: +NORMALIZE_WHITESPACE
+['Completer', 'Completion', 'Config', 'WaywordError', 'Workspace', 'differences', 'estimates', 'run', 'simulate']
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "Completer": ("wayword.serving.completer", "Completer"),
+    "Completion": ("wayword.serving.completer", "Completion"),
+    "Config": ("wayword.config", "Config"),
+    "WaywordError": ("wayword.errors", "WaywordError"),
+    "Workspace": ("wayword.workspace", "Workspace"),
+    "differences": ("wayword.report", "differences_of"),
+    "estimates": ("wayword.report", "estimates_of"),
+    "run": ("wayword.pipeline", "run"),
+    "simulate": ("wayword.simulation.simulate", "simulate"),
+}
+
+__all__ = [
+    "Completer",
+    "Completion",
+    "Config",
+    "WaywordError",
+    "Workspace",
+    "differences",
+    "estimates",
+    "run",
+    "simulate",
+]
+
+if TYPE_CHECKING:
+    from wayword.config import Config
+    from wayword.errors import WaywordError
+    from wayword.pipeline import run
+    from wayword.report import differences_of as differences
+    from wayword.report import estimates_of as estimates
+    from wayword.serving.completer import Completer, Completion
+    from wayword.simulation.simulate import simulate
+    from wayword.workspace import Workspace
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name when it is first used, so that `import wayword` is quick."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'wayword' has no attribute {name!r}")
+    module, attribute = _HOMES[name]
+    return getattr(import_module(module), attribute)

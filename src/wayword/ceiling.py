@@ -24,13 +24,17 @@ from wayword.logs.prefixes import table_of_cuts
 from wayword.retrieval.candidates import Candidates
 
 
-def ceiling(engine: Engine, truth: Path, contexts: NDArray[np.int32], config: PrefixConfig, k: int) -> Candidates:
+def ceiling(
+    engine: Engine, truth: Path, contexts: NDArray[np.int32], config: PrefixConfig, k: int
+) -> Candidates:
     """The best k queries for each of the numbered contexts, whose extra columns the world's law does not speak of.
 
     Needs `queries`, `documents`, `rankings`, `propensity`, `contexts` and `numbered_searches`.
     """
     demand = true_demand(engine, truth, contexts, config)
-    shape = tuple(int(engine.arrow(f"SELECT count(*) AS n FROM {t}")["n"][0].as_py()) for t in ("queries", "documents"))
+    shape = tuple(
+        int(engine.arrow(f"SELECT count(*) AS n FROM {t}")["n"][0].as_py()) for t in ("queries", "documents")
+    )
     table = engine.arrow("SELECT rank, p FROM propensity ORDER BY rank")
     return best_queries(demand, exposure(engine.arrow("rankings"), table, (shape[0], shape[1])), k)
 
@@ -38,7 +42,9 @@ def ceiling(engine: Engine, truth: Path, contexts: NDArray[np.int32], config: Pr
 def true_demand(engine: Engine, truth: Path, contexts: NDArray[np.int32], config: PrefixConfig) -> csr_array:
     """The demand of each numbered context (rows) for each document (columns) under the world's law, up to a factor."""
     if engine.arrow("SELECT count(*) AS n FROM numbered_searches WHERE prefix IS NOT NULL")["n"][0].as_py():
-        raise LogError("The log records prefixes, and the truth does not say how people type them: no ceiling is known.")
+        raise LogError(
+            "The log records prefixes, and the truth does not say how people type them: no ceiling is known."
+        )
     engine.read("truth", truth)
     forms(engine, "true_forms", "SELECT DISTINCT query FROM truth")
     texts = engine.arrow("SELECT DISTINCT text FROM true_forms ORDER BY text")["text"].to_pylist()

@@ -25,7 +25,9 @@ app = typer.Typer(
 PREFIXES_AT_ONCE = 256
 
 Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Same seed, same result.")]
-WorkspacePath = Annotated[Path, typer.Argument(metavar="WORKSPACE", help="The folder that `wayword run` wrote.")]
+WorkspacePath = Annotated[
+    Path, typer.Argument(metavar="WORKSPACE", help="The folder that `wayword run` wrote.")
+]
 
 
 def _errors() -> Console:
@@ -38,35 +40,44 @@ def simulate(
     out: Annotated[Path, typer.Option(help="Folder for clicks, rankings, documents and truth (.parquet).")],
     clicks: Annotated[int, typer.Option(min=1, help="How many clicks the log shall have.")] = 60_000,
     seed: Seed = 0,
-    clicks_only: Annotated[bool, typer.Option("--clicks-only", help="Leave out searches without a click.")] = False,
+    clicks_only: Annotated[
+        bool, typer.Option("--clicks-only", help="Leave out searches without a click.")
+    ] = False,
 ) -> None:
     """Make a click log in a world whose truth is known.
 
     Example: `wayword simulate packages --clicks 60000 --seed 0 --out data`
     """
-    from wayword.progress import Bars
+    from wayword.progress import Bars, drawn
     from wayword.simulation.simulate import simulate as simulate_world
 
-    with Bars(_errors()).shown() as bars:
-        bars.begin(f"simulate {world}")
-        simulate_world(world, clicks=clicks, seed=seed, out=out, clicks_only=clicks_only)
-        bars.end(f"simulate {world}", reused=False, seconds=bars.elapsed())
+    with Bars(_errors()).shown() as bars, drawn(bars, clicks) as progress:
+        simulate_world(world, clicks=clicks, seed=seed, out=out, clicks_only=clicks_only, progress=progress)
     typer.echo(f"Wrote clicks, rankings, documents and truth to {out}.", err=True)
 
 
 @app.command()
 def run(
-    log: Annotated[Path, typer.Option(help="Click log: Parquet, CSV or JSON Lines with query, document, rank.")],
+    log: Annotated[
+        Path, typer.Option(help="Click log: Parquet, CSV or JSON Lines with query, document, rank.")
+    ],
     out: Annotated[Path, typer.Option(help="The workspace: a new folder, or one of an earlier run.")],
-    rankings: Annotated[Path | None, typer.Option(help="What your engine answers: query, document, rank.")] = None,
-    documents: Annotated[
-        Path | None, typer.Option(help="Document table (document, title): titles for people; ranked if no rankings.")
+    rankings: Annotated[
+        Path | None, typer.Option(help="What your engine answers: query, document, rank.")
     ] = None,
-    config: Annotated[Path | None, typer.Option(help="Settings (TOML); `wayword config` prints them all.")] = None,
+    documents: Annotated[
+        Path | None,
+        typer.Option(help="Document table (document, title): titles for people; ranked if no rankings."),
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="Settings (TOML); `wayword config` prints them all.")
+    ] = None,
     judgments: Annotated[
         bool, typer.Option("--judgments", help="The log holds graded judgments: query, document, grade.")
     ] = False,
-    lenient: Annotated[bool, typer.Option("--lenient", help="Drop clicks that the rankings cannot explain.")] = False,
+    lenient: Annotated[
+        bool, typer.Option("--lenient", help="Drop clicks that the rankings cannot explain.")
+    ] = False,
     truth: Annotated[Path | None, typer.Option(help="A simulated world's truth: adds the ceiling.")] = None,
 ) -> None:
     """Run every stage: from a click log to ranked completions. What has not changed is not done again.
@@ -100,7 +111,10 @@ def _warn(report: dict[str, Any]) -> None:
         "mismatched clicks",
     ):
         if report.get(what):
-            typer.echo(f"note: {report[what]:,} {what}, {report['clicks explained by the rankings']:,} explained", err=True)
+            typer.echo(
+                f"note: {report[what]:,} {what}, {report['clicks explained by the rankings']:,} explained",
+                err=True,
+            )
 
 
 @app.command()
@@ -129,7 +143,9 @@ def complete(
     k: Annotated[int, typer.Option("-k", min=1, max=1000, help="How many completions.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of a list.")] = False,
     policy: Annotated[str, typer.Option(help="unbiased, retriever, popular or random.")] = "unbiased",
-    context: Annotated[list[str] | None, typer.Option(help="A context column: NAME=VALUE. May be repeated.")] = None,
+    context: Annotated[
+        list[str] | None, typer.Option(help="A context column: NAME=VALUE. May be repeated.")
+    ] = None,
 ) -> None:
     """Ranked completions of a typed prefix.
 
@@ -143,14 +159,18 @@ def complete(
     known = dict(_pair(text) for text in context or [])
     if prefix == "-":
         for batch in _batches((line.rstrip("\r\n") for line in sys.stdin), PREFIXES_AT_ONCE):
-            for typed, found in zip(batch, completer.complete_many(batch, k, context=known, policy=policy), strict=True):
+            for typed, found in zip(
+                batch, completer.complete_many(batch, k, context=known, policy=policy), strict=True
+            ):
                 typer.echo(_as_json(typed, found))
         return
     found = completer.complete(prefix, k, context=known, policy=policy)
     if as_json:
         typer.echo(_as_json(prefix, found))
     else:
-        typer.echo("\n".join(f"{c.score:10.4f}  {c.query}" for c in found) or f"No completion for {prefix!r}.")
+        typer.echo(
+            "\n".join(f"{c.score:10.4f}  {c.query}" for c in found) or f"No completion for {prefix!r}."
+        )
 
 
 def _as_json(prefix: str, completions: Iterable[Any]) -> str:
@@ -204,7 +224,7 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def options(
-    version: Annotated[  # noqa: ARG001
+    version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
     ] = False,
 ) -> None:
@@ -227,7 +247,9 @@ def main() -> None:
     except OSError as problem:
         where = f": {problem.filename}" if problem.filename else ""
         if problem.errno in _NO_ROOM:
-            _fail(f"The disk is full{where}. Free some space and run the same command again; nothing was overwritten.")
+            _fail(
+                f"The disk is full{where}. Free some space and run the same command again; nothing was overwritten."
+            )
         if problem.errno in _NOT_ALLOWED:
             _fail(f"No permission{where} ({problem.strerror}). Choose a folder that you may write to.")
         raise

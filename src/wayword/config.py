@@ -1,8 +1,12 @@
 """Every setting, its meaning and its default: one frozen dataclass per table of the TOML file."""
 
+import ast
 import difflib
+import inspect
+import json
 import tomllib
 from dataclasses import asdict, dataclass, field, fields, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -59,7 +63,7 @@ class PropensityConfig:
 
 @dataclass(frozen=True)
 class UtilityConfig:
-    """[utility]: the labels that the ranker learns from. Evaluation is unbounded unless `[evaluation]` says otherwise."""
+    """[utility]: the labels that the ranker learns from. The test has bounds of its own, in `[evaluation]`."""
 
     variant: Literal["unbiased", "biased", "prescient", "prescient@5", "prescient@1"] = "unbiased"
     """The label: the paper's estimator, or one of its ablations."""
@@ -172,7 +176,9 @@ class Config:
             if table not in known:
                 raise ConfigError(_unknown("table", table, "the configuration", known))
             if not isinstance(values, dict):
-                raise ConfigError(f"Found {table} = {values!r}; expected a table: [{table}] with keys below it.")
+                raise ConfigError(
+                    f"Found {table} = {values!r}; expected a table: [{table}] with keys below it."
+                )
             config = replace(config, **{table: _parse_table(table, getattr(config, table), values)})
         _check_ranges(config)
         return config
@@ -204,7 +210,9 @@ def _unknown(kind: str, name: str, place: str, known: list[str]) -> str:
 def _checked(name: str, value: Any, expected: Any) -> Any:
     if get_origin(expected) is Literal:
         if value not in get_args(expected):
-            raise ConfigError(f"Found {name} = {value!r}; expected one of {', '.join(map(repr, get_args(expected)))}.")
+            raise ConfigError(
+                f"Found {name} = {value!r}; expected one of {', '.join(map(repr, get_args(expected)))}."
+            )
         return value
     if expected is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
@@ -249,4 +257,33 @@ def _check_ranges(config: Config) -> None:
             raise ConfigError(f"Found {name} = {value!r}; expected a number from {low:g} to {high:g}.")
     if not config.log.retriever_share + config.log.ranker_share < 1.0:
         shares = (config.log.retriever_share, config.log.ranker_share)
-        raise ConfigError(f"Found shares {shares} of retriever and ranker; their sum must leave a test set (< 1).")
+        raise ConfigError(
+            f"Found shares {shares} of retriever and ranker; their sum must leave a test set (< 1)."
+        )
+
+
+def as_toml() -> str:
+    """Every table and key with its meaning and default, ready to be edited."""
+    return "\n".join(_table_as_toml(f.name, getattr(Config(), f.name)) for f in fields(Config))
+
+
+def _table_as_toml(table: str, defaults: Any) -> str:
+    lines = [f"# {(type(defaults).__doc__ or '').split(': ', 1)[-1]}", f"[{table}]"]
+    for name, meaning in meanings(type(defaults)).items():
+        value = getattr(defaults, name)
+        lines += [f"# {meaning}", f"{name} = {json.dumps(value) if value != UNBOUNDED else 'inf'}"]
+    return "\n".join(lines) + "\n"
+
+
+def meanings(table: type) -> dict[str, str]:
+    """What each setting of a table means: the text under its field, read from the source."""
+    source = ast.parse(inspect.getsource(table)).body[0]
+    notes: dict[str, str] = {}
+    for setting, note in pairwise(source.body if isinstance(source, ast.ClassDef) else []):
+        if (
+            isinstance(setting, ast.AnnAssign)
+            and isinstance(note, ast.Expr)
+            and isinstance(note.value, ast.Constant)
+        ):
+            notes[ast.unparse(setting.target)] = str(note.value.value)
+    return notes

@@ -73,7 +73,9 @@ class ContextColumns:
 
     def save(self, path: Path) -> None:
         """Write as JSON."""
-        path.write_text(json.dumps({"categories": self.categories, "scales": self.scales}, ensure_ascii=False))
+        path.write_text(
+            json.dumps({"categories": self.categories, "scales": self.scales}, ensure_ascii=False)
+        )
 
     @classmethod
     def load(cls, path: Path) -> "ContextColumns":

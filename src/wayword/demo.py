@@ -1,13 +1,12 @@
 """The demo: simulate people searching for packages, learn from their clicks, compare policies, complete."""
 
-import time
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
 from wayword.pipeline import run
-from wayword.progress import Bars
+from wayword.progress import Bars, drawn
 from wayword.report import print_estimates
 from wayword.serving.completer import Completer
 from wayword.simulation.simulate import simulate
@@ -19,10 +18,8 @@ def show(out: Path, *, clicks: int, seed: int, console: Console, errors: Console
     """Everything that the commands do one by one, with what to type next."""
     data, workspace = out / "data", out / "workspace"
     with Bars(errors).shown() as bars:
-        bars.begin("simulate")
-        started = time.monotonic()
-        simulate("packages", clicks=clicks, seed=seed, out=data)
-        bars.end("simulate", reused=False, seconds=time.monotonic() - started)
+        with drawn(bars, clicks) as progress:
+            simulate("packages", clicks=clicks, seed=seed, out=data, progress=progress)
         finished = run(
             data / "clicks.parquet",
             data / "rankings.parquet",
@@ -49,5 +46,7 @@ def _beside(completer: Completer) -> Table:
         table.add_column(column)
     for prefix in PREFIXES:
         lists = [completer.complete(prefix, 4, policy=policy) for policy in ("popular", "unbiased")]
-        table.add_row(prefix, *("\n".join(c.query for c in found) or "–" for found in lists), end_section=True)
+        table.add_row(
+            prefix, *("\n".join(c.query for c in found) or "–" for found in lists), end_section=True
+        )
     return table

@@ -46,12 +46,16 @@ class Outcomes:
 
 
 def outcomes(
-    engine: Engine, lists: dict[str, Candidates], candidates: Candidates, contexts: NDArray[np.int32], measure: Measure
+    engine: Engine,
+    lists: dict[str, Candidates],
+    candidates: Candidates,
+    contexts: NDArray[np.int32],
+    measure: Measure,
 ) -> Outcomes:
     """Look up the utility of every listed query for every test search with a click.
 
     `lists` are the policies' lists for the rows of a table of contexts, whose numbers are `contexts`; `candidates` is
-    what the oracle may choose from. Needs `numbered_searches`, `numbered_clicks`, `instances`, `rankings`, `propensity`.
+    what the oracle may choose from. Needs the log in numbers, `instances`, `rankings` and `propensity`.
     """
     engine.load("listed", _as_table({**lists, "oracle": candidates}, contexts))
     engine.step(
@@ -158,11 +162,31 @@ def interval(replicates: Floats, level: float) -> tuple[Floats, Floats]:
     return low, high
 
 
+_NUMBERS = [(name, pa.float64()) for name in ("value", "low", "high")]
+_ESTIMATES = pa.schema(
+    [
+        ("policy", pa.string()),
+        ("metric", pa.string()),
+        ("k", pa.int32()),
+        *_NUMBERS,
+        ("n", pa.int64()),
+        ("effective_n", pa.float64()),
+        ("share_bounded", pa.float64()),
+    ]
+)
+_DIFFERENCES = pa.schema([("policy", pa.string()), ("other", pa.string()), ("k", pa.int32()), *_NUMBERS])
+
+
 def estimate(outcome: Outcomes, config: EvaluationConfig) -> tuple[pa.Table, pa.Table]:
-    """The tables `estimates` (one row per policy and k) and `differences` (policy − other, paired, same k)."""
-    columns = at_cutoffs(outcome)
-    values = np.column_stack(list(columns.values()))
+    """The tables `estimates` (one row per policy and k) and `differences` (policy − other, paired, same k).
+
+    Both are empty where no test search has a logged utility to compare with.
+    """
     total = outcome.own.sum()
+    columns = at_cutoffs(outcome) if total > 0 else {}
+    if not columns:
+        return _ESTIMATES.empty_table(), _DIFFERENCES.empty_table()
+    values = np.column_stack(list(columns.values()))
     replicates = resample(values, outcome.own, config)
     return (
         _estimates(list(columns), values, total, outcome, interval(replicates, config.level)),
@@ -171,7 +195,11 @@ def estimate(outcome: Outcomes, config: EvaluationConfig) -> tuple[pa.Table, pa.
 
 
 def _estimates(
-    keys: list[tuple[str, int]], values: Floats, total: float, outcome: Outcomes, bounds: tuple[Floats, Floats]
+    keys: list[tuple[str, int]],
+    values: Floats,
+    total: float,
+    outcome: Outcomes,
+    bounds: tuple[Floats, Floats],
 ) -> pa.Table:
     sums, squares = values.sum(axis=0), (values**2).sum(axis=0)
     return pa.table(
@@ -185,7 +213,8 @@ def _estimates(
             "n": pa.array([len(values)] * len(keys), pa.int64()),
             "effective_n": np.divide(sums**2, squares, out=np.zeros_like(sums), where=squares > 0),
             "share_bounded": [outcome.bounded.get(name, 0.0) for name, _ in keys],
-        }
+        },
+        schema=_ESTIMATES,
     )
 
 
@@ -193,7 +222,10 @@ def _differences(
     keys: list[tuple[str, int]], values: Floats, total: float, replicates: Floats, level: float
 ) -> pa.Table:
     pairs = [
-        (i, j) for i, (_, k) in enumerate(keys) for j, (_, other_k) in enumerate(keys) if i != j and k == other_k
+        (i, j)
+        for i, (_, k) in enumerate(keys)
+        for j, (_, other_k) in enumerate(keys)
+        if i != j and k == other_k
     ]
     ones, others = (np.array(side, dtype=np.int64) for side in zip(*pairs, strict=True))
     low, high = interval(replicates[:, ones] - replicates[:, others], level)
@@ -206,5 +238,6 @@ def _differences(
             "value": sums[ones] - sums[others],
             "low": low,
             "high": high,
-        }
+        },
+        schema=_DIFFERENCES,
     )

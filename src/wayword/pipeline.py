@@ -1,17 +1,20 @@
 """From a click log to ranked completions: the stages in order, each only if something that it depends on has changed.
 
-    raw log ──log──► searches, clicks ──rankings──► the universe and the log in numbers
-      ──contexts──► who typed what ──propensity──► p[rank]
-      ──retriever──► context → candidates ──ranker──► candidates → order ──estimates──► Utility@k
+raw log ──log──► searches, clicks ──rankings──► the universe and the log in numbers
+  ──contexts──► who typed what ──propensity──► p[rank]
+  ──retriever──► context → candidates ──ranker──► candidates → order ──estimates──► Utility@k
 """
 
 from dataclasses import asdict
 from pathlib import Path
 
-from wayword import stages, xlinear
+from wayword import xlinear
 from wayword.config import Config
 from wayword.errors import ConfigError, MissingExtra
 from wayword.progress import Reporter
+from wayword.stages import contexts, estimates, propensity, ranker, retriever
+from wayword.stages import log as log_stage
+from wayword.stages import rankings as rankings_stage
 from wayword.utility import Measure
 from wayword.workspace import Workspace, building, digest_of_file
 
@@ -31,69 +34,75 @@ def run(
     """Run every stage whose inputs have changed and return the workspace.
 
     `rankings` is an exported table (query, document, rank); without it, the embedded ranker named in `[rankings]`
-    answers over `documents` (document, title). `judged` reads `log` as graded judgments (query, document, grade).
+    answers over `documents` (document, title). `judged` reads the log as graded judgments (query, document, grade).
     `truth`, from a simulated world, adds the ceiling to the estimates.
     """
     settings = config if isinstance(config, Config) else Config.load(config)
-    reporter = reporter or Reporter()
-    ranked, described, law = (Path(p) if p is not None else None for p in (rankings, documents, truth))
-    if ranked is None and described is None:
-        raise ConfigError("Found neither rankings nor documents; give a rankings table, or documents to be ranked.")
-    source = stages.Source(Path(log), judged, lenient)
-    files = {p: digest_of_file(p) if p else None for p in (source.log, ranked, described, law)}
-    model = _retriever(settings, reporter)
+    tell = reporter or Reporter()
+    exported, described, law = (Path(p) if p is not None else None for p in (rankings, documents, truth))
+    if exported is None and described is None:
+        raise ConfigError(
+            "Found neither rankings nor documents; give a rankings table, or documents to be ranked."
+        )
+    source = log_stage.Source(Path(log), judged, lenient)
+    files = {p: digest_of_file(p) if p else None for p in (source.log, exported, described, law)}
+    model = _retriever(settings, tell)
     filtered, labels, tested = _measures(settings, judged)
 
-    with building(out, reporter) as build:
-        logged = build.stage(
+    with building(out, tell) as build:
+        at = build.folders
+        build.stage(
             "log",
             {"log": files[source.log], "judged": judged, **settings.digest_of("log")},
-            lambda at: stages.write_log(at, source, settings),
+            lambda new: log_stage.write(new, source, settings.log),
         )
-        universe = build.stage(
+        build.stage(
             "rankings",
-            {"rankings": files[ranked], "documents": files[described], "lenient": lenient, **settings.digest_of("rankings")},
-            lambda at: stages.write_rankings(at, logged, source, ranked, described, settings, reporter.advance),
+            {"rankings": files[exported], "documents": files[described], "lenient": lenient}
+            | settings.digest_of("rankings"),
+            lambda new: rankings_stage.write(
+                new,
+                at,
+                source,
+                settings.rankings,
+                exported=exported,
+                documents=described,
+                advance=tell.advance,
+            ),
             after=("log",),
         )
-        context = stages.context_columns(logged)
-        contexts = build.stage(
+        build.stage(
             "contexts",
             settings.digest_of("prefixes"),
-            lambda at: stages.write_contexts(at, universe, settings, context),
+            lambda new: contexts.write(new, at, settings.prefixes),
             after=("rankings",),
         )
-        propensity = build.stage(
+        build.stage(
             "propensity",
             settings.digest_of("propensity"),
-            lambda at: stages.write_propensity(at, universe, settings),
+            lambda new: propensity.write(new, at, settings.propensity),
             after=("rankings",),
         )
-        retriever = build.stage(
+        build.stage(
             "retriever",
             {"model": model, "measure": asdict(filtered), **settings.digest_of("retriever")},
-            lambda at: stages.write_retriever(at, universe, contexts, propensity, settings, model, filtered),
+            lambda new: retriever.write(new, at, settings.retriever, model, filtered),
             after=("rankings", "contexts", "propensity"),
         )
         build.stage(
             "ranker",
             {"measure": asdict(labels), **settings.digest_of("features", "ranker")},
-            lambda at: stages.write_ranker(
-                at, universe, contexts, propensity, retriever, settings, labels, reporter.advance
-            ),
+            lambda new: ranker.write(new, at, settings, labels, tell.advance),
             after=("rankings", "contexts", "propensity", "retriever"),
         )
         build.stage(
             "estimates",
             {"truth": files[law], "measure": asdict(tested), **settings.digest_of("evaluation")},
-            lambda at: stages.write_estimates(
-                at, {s: build.folder(s) for s in build.stages if s != "estimates"}, settings, tested, law,
-                reporter.advance,
-            ),
+            lambda new: estimates.write(new, at, settings, tested, truth=law, advance=tell.advance),
             after=("rankings", "contexts", "propensity", "retriever", "ranker"),
         )
         workspace = build.finish(settings.saved())
-        reporter.finish(build.made)
+        tell.finish(build.made)
         return workspace
 
 
@@ -103,7 +112,9 @@ def _retriever(config: Config, reporter: Reporter) -> str:
         return "popular" if config.retriever.model == "popular" else "pecos"
     if config.retriever.model == "pecos":
         raise MissingExtra("pecos", 'The retriever "pecos"')
-    reporter.note("PECOS is not installed: candidates are the most popular completions. `pip install 'wayword[pecos]'` adds it.")
+    reporter.note(
+        "PECOS is not installed: candidates are the most popular completions. `pip install 'wayword[pecos]'` adds it."
+    )
     return "popular"
 
 

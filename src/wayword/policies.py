@@ -6,6 +6,7 @@ from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from wayword.features.pairs import Featuriser
 from wayword.ranking import Ranker, reorder
@@ -48,8 +49,12 @@ class Shuffled:
         """See `Policy.complete`."""
         found = self.retriever.retrieve(contexts, self.candidates)
         names = zip(*(contexts[name].to_pylist() for name in contexts.column_names), strict=True)
-        keys = np.array([zlib.crc32(repr(name).encode("utf-8", "replace")) for name in names], dtype=np.uint64)
-        mixed = _mix(keys[found.context] << np.uint64(32) ^ found.query.astype(np.uint64) ^ _mix(np.uint64(self.seed)))
+        keys = np.array(
+            [zlib.crc32(repr(name).encode("utf-8", "replace")) for name in names], dtype=np.uint64
+        )
+        mixed = _mix(
+            keys[found.context] << np.uint64(32) ^ found.query.astype(np.uint64) ^ _mix(np.uint64(self.seed))
+        )
         score = (mixed >> np.uint64(40)).astype(np.float32)
         return Candidates.sorted(found.context, found.query, score).top(k)
 
@@ -82,10 +87,9 @@ class Ranked:
         return Candidates(ordered.context + np.int32(start), ordered.query, ordered.score)
 
 
-def _mix(x: np.uint64) -> np.uint64:
+def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """splitmix64's finaliser: every bit of the input touches every bit of the output."""
     with np.errstate(over="ignore"):
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
-

@@ -1,11 +1,20 @@
 """What a long run tells while it works. The library is silent; the command line draws bars."""
 
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 
 class Reporter:
@@ -58,13 +67,13 @@ class Bars(Reporter):
         """See `Reporter.advance`."""
         self._update(total=total, completed=done)
 
-    def end(self, stage: str, *, reused: bool, seconds: float) -> None:
+    def end(self, stage: str, *, reused: bool, seconds: float) -> None:  # noqa: ARG002
         """See `Reporter.end`."""
         self._update(total=1, completed=1, state="unchanged" if reused else f"{seconds:.1f} s")
 
     def note(self, text: str) -> None:
         """See `Reporter.note`."""
-        self._bars.console.print(f"[yellow]note:[/yellow] {text}", highlight=False)
+        self._bars.console.print(f"note: {text}", highlight=False, markup=False, soft_wrap=True)
 
     def finish(self, made: list[str]) -> None:
         """See `Reporter.finish`."""
@@ -74,3 +83,19 @@ class Bars(Reporter):
     def _update(self, **fields: Any) -> None:
         if self._task is not None:
             self._bars.update(self._task, **fields)
+
+
+@contextmanager
+def drawn(reporter: Reporter, clicks: int) -> Iterator[Callable[[str, int], None]]:
+    """What a simulation tells (what is counted, how many more) as a stage that ends with its last click."""
+    reporter.begin("simulate")
+    started, done = time.monotonic(), 0
+
+    def tell(what: str, more: int) -> None:
+        nonlocal done
+        if what == "clicks":
+            done += more
+            reporter.advance(done, clicks)
+
+    yield tell
+    reporter.end("simulate", reused=False, seconds=time.monotonic() - started)

@@ -24,7 +24,9 @@ MEANING = {
 
 def estimates_of(workspace: Workspace) -> list[dict[str, Any]]:
     """One row per policy and k: policy, metric, k, value, low, high, n."""
-    return [dict(row) for row in tables.read(workspace.folder("estimates"), "estimates").select(SHOWN).to_pylist()]
+    return [
+        dict(row) for row in tables.read(workspace.folder("estimates"), "estimates").select(SHOWN).to_pylist()
+    ]
 
 
 def differences_of(workspace: Workspace) -> list[dict[str, Any]]:
@@ -36,7 +38,9 @@ def print_estimates(workspace: Workspace, console: Console) -> None:
     """The table of policies, worst first at 1, with 95 % intervals, and what the ranker gains."""
     rows = estimates_of(workspace)
     if not rows:
-        console.print("The test split has no search with a click, so there is nothing to estimate. Give a longer log.")
+        console.print(
+            "The test split has no search with a click, so there is nothing to estimate. Give a longer log."
+        )
         return
     found = {(row["policy"], row["k"]): row for row in rows}
     names = sorted({row["policy"] for row in rows}, key=lambda name: (found[name, 1]["value"], name))
@@ -45,11 +49,12 @@ def print_estimates(workspace: Workspace, console: Console) -> None:
     table.add_column("policy")
     for k in CUTOFFS:
         table.add_column(f"Utility@{k}", justify="right", no_wrap=True)
-    table.add_column("what it is")
     for name in names:
         cells = [_cell(found.get((name, k))) for k in CUTOFFS]
-        table.add_row(name, *cells, MEANING.get(name, ""), style="bold" if name == "unbiased" else None)
+        table.add_row(name, *cells, style="bold" if name == "unbiased" else None)
     console.print(table)
+    for name in names:
+        console.print(f"  [bold]{name:<9}[/bold] {MEANING.get(name, '')}", highlight=False)
     console.print(f"1 is the utility of the queries that people typed themselves. {_gains(workspace)}")
 
 
@@ -64,6 +69,8 @@ def _gains(workspace: Workspace) -> str:
     said = [
         f"{row['value']:+.3f} ({row['low']:+.3f} to {row['high']:+.3f}) over {row['other']}"
         for row in differences_of(workspace)
-        if row["policy"] == "unbiased" and row["k"] == 1 and row["other"] in ("random", "retriever", "popular")
+        if row["policy"] == "unbiased"
+        and row["k"] == 1
+        and row["other"] in ("random", "retriever", "popular")
     ]
     return f"At 1, unbiased gains {', '.join(said)}."

@@ -12,7 +12,11 @@ from wayword.engines import Engine
 
 def save(engine: Engine, folder: Path, name: str, order: str, columns: str = "*") -> None:
     """Write an engine's table to `folder/name.parquet`, sorted."""
-    pq.write_table(engine.arrow(f"SELECT {columns} FROM {name} ORDER BY {order}"), folder / f"{name}.parquet", compression="zstd")
+    pq.write_table(
+        engine.arrow(f"SELECT {columns} FROM {name} ORDER BY {order}"),
+        folder / f"{name}.parquet",
+        compression="zstd",
+    )
 
 
 def fetch(engine: Engine, folder: Path, *names: str) -> None:

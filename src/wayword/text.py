@@ -74,7 +74,9 @@ def normalise_distinct(texts: Iterable[str]) -> dict[str, str]:
 
 def cut_ends(text: str, *, start: str = "characters", min_chars: int = 1) -> list[int]:
     """Where the admissible cuts of a normalised query end; see `cuts`."""
-    ends = [match.end() for match in _GRAPHEME.finditer(text)] if not text.isascii() else range(1, len(text) + 1)
+    ends = (
+        [match.end() for match in _GRAPHEME.finditer(text)] if not text.isascii() else range(1, len(text) + 1)
+    )
     first_word = len(text.split(" ", 1)[0]) if start == "first-word" else 0
     return [
         end

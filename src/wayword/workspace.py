@@ -59,7 +59,9 @@ class Workspace:
         workspace = cls(path, _read_manifest(path))
         for stage in workspace.manifest["stages"]:
             if problem := damage(workspace.folder(stage), thorough=False):
-                raise WorkspaceError(f"The workspace {path} is damaged: {problem}. Run `wayword run` again to repair it.")
+                raise WorkspaceError(
+                    f"The workspace {path} is damaged: {problem}. Run `wayword run` again to repair it."
+                )
         return workspace
 
     def folder(self, stage: str) -> Path:
@@ -67,7 +69,9 @@ class Workspace:
         try:
             return self.path / ARTEFACTS / str(self.manifest["stages"][stage])
         except KeyError:
-            raise WorkspaceError(f"The workspace {self.path} has no artefact of the stage '{stage}'.") from None
+            raise WorkspaceError(
+                f"The workspace {self.path} has no artefact of the stage '{stage}'."
+            ) from None
 
     def report(self, stage: str) -> dict[str, Any]:
         """What a stage had to say: counts and warnings."""
@@ -81,13 +85,17 @@ def _read_manifest(path: Path) -> dict[str, Any]:
         raise WorkspaceError(f"There is no workspace {path}. Make one with `wayword run --out {path} …`.")
     if not file.exists():
         state = "is unfinished" if (path / ARTEFACTS).exists() else "is not a Wayword workspace"
-        raise WorkspaceError(f"The folder {path} {state}: it has no {MANIFEST}. Run `wayword run --out {path} …`.")
+        raise WorkspaceError(
+            f"The folder {path} {state}: it has no {MANIFEST}. Run `wayword run --out {path} …`."
+        )
     try:
         manifest: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         written = int(manifest["format"])
         stages = {str(stage): str(name) for stage, name in manifest["stages"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
-        raise WorkspaceError(f"Cannot read {file}: {problem!r}. Run `wayword run` again to repair it.") from problem
+        raise WorkspaceError(
+            f"Cannot read {file}: {problem!r}. Run `wayword run` again to repair it."
+        ) from problem
     if written > FORMAT:
         raise WorkspaceError(
             f"The workspace {path} was written by Wayword {manifest.get('wayword', '?')} in format {written}; this is "
@@ -101,7 +109,9 @@ def _receipt(folder: Path) -> dict[str, Any]:
         receipt: dict[str, Any] = json.loads((folder / RECEIPT).read_text(encoding="utf-8"))
         return receipt if isinstance(receipt["files"], dict) else {"files": {RECEIPT: {}}}
     except (OSError, ValueError, KeyError, TypeError) as problem:
-        raise WorkspaceError(f"Cannot read {folder / RECEIPT}: {problem!r}. Run `wayword run` again.") from problem
+        raise WorkspaceError(
+            f"Cannot read {folder / RECEIPT}: {problem!r}. Run `wayword run` again."
+        ) from problem
 
 
 def damage(folder: Path, *, thorough: bool) -> str | None:
@@ -129,15 +139,28 @@ class Build:
     reporter: Reporter
     stages: dict[str, str] = field(default_factory=dict)
     made: list[str] = field(default_factory=list)
+    folders: dict[str, Path] = field(default_factory=dict)
+    """Where the files of the stages so far are."""
 
     def stage(
-        self, name: str, inputs: dict[str, Any], make: Callable[[Path], dict[str, Any]], *, after: tuple[str, ...] = ()
+        self,
+        name: str,
+        inputs: dict[str, Any],
+        make: Callable[[Path], dict[str, Any]],
+        *,
+        after: tuple[str, ...] = (),
     ) -> Path:
         """The artefact of a stage: an existing one for the same inputs, or what `make` writes into an empty folder."""
-        depends = {"stage": name, "wayword": __version__, "inputs": inputs, "after": [self.stages[a] for a in after]}
+        depends = {
+            "stage": name,
+            "wayword": __version__,
+            "inputs": inputs,
+            "after": [self.stages[a] for a in after],
+        }
         self.stages[name] = f"{name}-{digest(depends)}"
         folder = self.path / ARTEFACTS / self.stages[name]
         reused = folder.exists() and damage(folder, thorough=True) is None
+        self.folders[name] = folder
         self.reporter.begin(name)
         started = time.monotonic()
         if not reused:
@@ -146,10 +169,6 @@ class Build:
             self.made.append(name)
         self.reporter.end(name, reused=reused, seconds=time.monotonic() - started)
         return folder
-
-    def folder(self, stage: str) -> Path:
-        """Where the files of an earlier stage of this run are."""
-        return self.path / ARTEFACTS / self.stages[stage]
 
     def _make(self, folder: Path, make: Callable[[Path], dict[str, Any]]) -> None:
         unfinished = folder.with_name(f"{UNFINISHED}{os.getpid()}-{folder.name}")
@@ -182,7 +201,9 @@ def _write_receipt(folder: Path, report: dict[str, Any]) -> None:
     for name in files:
         with (folder / name).open("rb") as file:
             os.fsync(file.fileno())
-    write_atomically(folder / RECEIPT, json.dumps({"files": files, "report": report}, indent=2, ensure_ascii=False) + "\n")
+    write_atomically(
+        folder / RECEIPT, json.dumps({"files": files, "report": report}, indent=2, ensure_ascii=False) + "\n"
+    )
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -208,7 +229,9 @@ def building(path: Path | str, reporter: Reporter) -> Iterator[Build]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise WorkspaceError(f"Another run is writing {path}. Wait for it, or choose another folder.") from None
+            raise WorkspaceError(
+                f"Another run is writing {path}. Wait for it, or choose another folder."
+            ) from None
         for left in [*(path / ARTEFACTS).glob(f"{UNFINISHED}*"), *path.glob(f".{MANIFEST}.*.new")]:
             shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink()
         yield Build(path, reporter)
@@ -225,4 +248,6 @@ def _refuse_foreign(path: Path) -> None:
             if "in format" in str(problem):
                 raise
     elif path.exists() and any(path.iterdir()) and not (path / ARTEFACTS).exists():
-        raise WorkspaceError(f"The folder {path} holds other files. Give an empty or new folder for the workspace.")
+        raise WorkspaceError(
+            f"The folder {path} holds other files. Give an empty or new folder for the workspace."
+        )

@@ -17,7 +17,7 @@ from wayword.errors import LogError
 from wayword.logs import checks
 from wayword.logs.log import forms
 
-Progress = Callable[[int], None]
+Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,9 @@ def read(engine: Engine, path: Path) -> None:
     checks.enforce(engine, checks.RANKINGS_CHECKS, source=str(path))
 
 
-def ask(engine: Engine, documents: pa.Table, config: RankingsConfig, progress: Progress | None = None) -> None:
+def ask(
+    engine: Engine, documents: pa.Table, config: RankingsConfig, progress: Progress | None = None
+) -> None:
     """Step `ranked` from an embedded ranker, asked for every logged query."""
     queries: Sequence[str] = engine.arrow(
         """SELECT raw_query FROM (SELECT text, raw_query, row_number() OVER (PARTITION BY text ORDER BY count(*) DESC,
@@ -58,7 +60,9 @@ def ask(engine: Engine, documents: pa.Table, config: RankingsConfig, progress: P
     if config.ranker == "bm25":
         from wayword.documents.bm25 import rank_with_bm25
 
-        answer = rank_with_bm25(documents, queries, depth=config.depth, progress=progress)
+        answer = rank_with_bm25(
+            documents, queries, depth=config.depth, progress=_counted(progress, len(queries))
+        )
     else:
         from wayword.documents.pecos import rank_with_pecos
 
@@ -66,8 +70,23 @@ def ask(engine: Engine, documents: pa.Table, config: RankingsConfig, progress: P
             """SELECT DISTINCT s.raw_query AS query, c.document FROM clicks AS c
                JOIN searches AS s ON s.search = c.search ORDER BY 1, 2"""
         )
-        answer = rank_with_pecos(pairs, queries, depth=config.depth)
+        answer = rank_with_pecos(
+            pairs, queries, depth=config.depth, progress=_counted(progress, len(queries))
+        )
     engine.load("ranked", answer.rename_columns(["raw_query", "document", "rank"]))
+
+
+def _counted(progress: Progress | None, total: int) -> Callable[[int], None]:
+    """What a ranker tells (so many more are answered) as (so many of so many)."""
+    done = 0
+
+    def tell(more: int) -> None:
+        nonlocal done
+        done += more
+        if progress:
+            progress(done, total)
+
+    return tell
 
 
 def number(engine: Engine, titles: pa.Table | None) -> None:
@@ -131,7 +150,7 @@ def join_log(engine: Engine, strictness: Strictness, *, source: str) -> dict[str
     if strictness.on_mismatch == "error" and drift["mismatched clicks"]:
         raise LogError(
             f"{source}: {drift['mismatched clicks']:,} clicks were logged at another rank than the rankings say, and "
-            f"[rankings] on_mismatch is \"error\". For example:\n{_examples(engine, f'({mismatched}) AND {_EXPLAINED}')}"
+            f'[rankings] on_mismatch is "error". For example:\n{_examples(engine, f"({mismatched}) AND {_EXPLAINED}")}'
         )
     keep = _EXPLAINED + (f" AND NOT ({mismatched})" if strictness.on_mismatch == "drop" else "")
     engine.step("kept", f"SELECT search, document, rank, weight FROM placed WHERE {keep}")
@@ -159,10 +178,16 @@ def _unknown(engine: Engine, strictness: Strictness, source: str) -> dict[str, i
     }
     counts = {what: _count(engine, bad) for what, bad in found.items()}
     if not (strictness.lenient or strictness.judged):
-        problems = [f"- {n:,} {what}. For example:\n{_examples(engine, found[what])}" for what, n in counts.items() if n]
+        problems = [
+            f"- {n:,} {what}. For example:\n{_examples(engine, found[what])}"
+            for what, n in counts.items()
+            if n
+        ]
         if problems:
             raise LogError(
-                f"{source} and the rankings do not fit together:\n" + "\n".join(problems) + "\nExpected the result list "
+                f"{source} and the rankings do not fit together:\n"
+                + "\n".join(problems)
+                + "\nExpected the result list "
                 "of every logged query. Export the rankings again, or give --lenient to drop these clicks and go on."
             )
     return counts

@@ -1,4 +1,4 @@
-"""Where tables live: an engine runs named SQL steps. DuckDB is the first member; another is one file with this contract.
+"""Where tables live: an engine runs named SQL steps. DuckDB is the first member; another is one more file.
 
 A step is written once, in the SQL that members share: `CAST`, window functions, `md5`, `instr`, `substr`, ordinary
 joins and group-bys. What differs between dialects is a method here, not an `if` in a step. Values are bound as
@@ -52,5 +52,7 @@ def uniform(key: str) -> str:
 
     Every engine computes the same one, unlike its own `random()`.
     """
-    digits = [f"(instr('0123456789abcdef', substr(md5({key}), {i + 1}, 1)) - 1) * {16 ** (5 - i)}" for i in range(6)]
+    digits = [
+        f"(instr('0123456789abcdef', substr(md5({key}), {i + 1}, 1)) - 1) * {16 ** (5 - i)}" for i in range(6)
+    ]
     return f"(({' + '.join(digits)}) / CAST({16**6} AS DOUBLE))"

@@ -23,7 +23,9 @@ class DuckDB:
     """An in-memory database that spills to `spill` when a step outgrows memory."""
 
     def __init__(self, *, threads: int | None = None, spill: Path | None = None) -> None:
-        self._spill = tempfile.TemporaryDirectory(prefix="wayword-spill-", dir=spill, ignore_cleanup_errors=True)
+        self._spill = tempfile.TemporaryDirectory(
+            prefix="wayword-spill-", dir=spill, ignore_cleanup_errors=True
+        )
         settings: dict[str, Any] = {"temp_directory": self._spill.name}
         self._connection = duckdb.connect(config=settings | ({"threads": threads} if threads else {}))
 
@@ -34,10 +36,15 @@ class DuckDB:
         if not path.is_file():
             raise LogError(f"There is no file {path}.")
         if reader is None:
-            raise LogError(f"Found {path.name}; expected a file ending in {', '.join(_READERS)} (CSV and JSON may be .gz).")
+            raise LogError(
+                f"Found {path.name}; expected a file ending in {', '.join(_READERS)} (CSV and JSON may be .gz)."
+            )
         try:
-            self._execute(f"CREATE OR REPLACE TABLE {table} AS SELECT row_number() OVER () - 1 AS input_row, * "
-                          f"FROM {reader}", {"path": str(path)})
+            self._execute(
+                f"CREATE OR REPLACE TABLE {table} AS SELECT row_number() OVER () - 1 AS input_row, * "
+                f"FROM {reader}",
+                {"path": str(path)},
+            )
         except duckdb.Error as problem:
             raise LogError(f"Cannot read {path}: {problem}") from problem
 

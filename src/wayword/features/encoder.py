@@ -51,7 +51,9 @@ def read_settings(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as problem:
         raise WorkspaceError(f"Cannot read {path}: {problem}. Train the ranker again.") from problem
     if not isinstance(found, dict):
-        raise WorkspaceError(f"Found {type(found).__name__} in {path}; expected an object. Train the ranker again.")
+        raise WorkspaceError(
+            f"Found {type(found).__name__} in {path}; expected an object. Train the ranker again."
+        )
     return found
 
 

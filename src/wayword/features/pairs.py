@@ -78,7 +78,11 @@ class Featuriser:
 
     @classmethod
     def build(
-        cls, queries: Sequence[str], popularity: NDArray[np.float64], encoder: Encoder, columns: ContextColumns
+        cls,
+        queries: Sequence[str],
+        popularity: NDArray[np.float64],
+        encoder: Encoder,
+        columns: ContextColumns,
     ) -> "Featuriser":
         """`queries` are normalised; query number i of the candidates is `queries[i]`."""
         return cls(Queries.build(queries, popularity, encoder), encoder, columns)
@@ -134,9 +138,7 @@ class Featuriser:
         starts = queries.characters.starts
         typed, length = prefixes.characters.lengths[prefix], starts[query + 1] - starts[query]
         begins = of.begins(prefixes.characters, queries.characters, prefix, query)
-        common_words = shared(
-            prefixes.words, queries.words, prefix, query, span=len(queries.word_vocabulary)
-        )
+        common_words = shared(prefixes.words, queries.words, prefix, query, span=len(queries.word_vocabulary))
         common = shared(
             prefixes.trigrams, queries.trigrams, prefix, query, span=len(queries.trigram_vocabulary)
         )

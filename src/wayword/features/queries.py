@@ -62,7 +62,9 @@ class Queries:
         loaded = {}
         for field in fields(cls):
             if field.type is Ragged:
-                values, starts = (read_array(folder / _file(field.name, part)) for part in ("values", "starts"))
+                values, starts = (
+                    read_array(folder / _file(field.name, part)) for part in ("values", "starts")
+                )
                 loaded[field.name] = Ragged(values, starts)
             else:
                 loaded[field.name] = read_array(folder / _file(field.name, ""))

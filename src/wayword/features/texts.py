@@ -40,7 +40,9 @@ def words(texts: Sequence[str]) -> Ragged:
     """The distinct words of each text as 64-bit hashes."""
     split = [text.split() for text in texts]
     hashes = np.fromiter((_hash(word) for found in split for word in found), dtype=np.int64)
-    return Ragged.from_lengths(hashes, np.fromiter(map(len, split), dtype=np.int64, count=len(split))).distinct()
+    return Ragged.from_lengths(
+        hashes, np.fromiter(map(len, split), dtype=np.int64, count=len(split))
+    ).distinct()
 
 
 def word_counts(texts: Sequence[str]) -> NDArray[np.int64]:

@@ -90,12 +90,14 @@ def enforce(engine: Engine, checks: tuple[Check, ...], *, source: str) -> None:
 
 
 def _problem(engine: Engine, check: Check) -> str | None:
-    count = engine.arrow(f"SELECT count(*) AS n FROM {check.table} AS t WHERE {check.bad}").to_pylist()[0]["n"]
+    count = engine.arrow(f"SELECT count(*) AS n FROM {check.table} AS t WHERE {check.bad}").to_pylist()[0][
+        "n"
+    ]
     if not count:
         return None
     rows = engine.arrow(f"SELECT * FROM {check.table} AS t WHERE {check.bad} LIMIT {EXAMPLES}").to_pylist()
     examples = "\n".join(f"    {describe(row)}" for row in rows)
-    return f"- found {check.found}, {count:,} time{'s' * (count > 1)}; expected {check.expected}. For example:\n{examples}"
+    return f"- found {check.found} ({count:,} in all); expected {check.expected}. For example:\n{examples}"
 
 
 def describe(row: dict[str, Any]) -> str:

@@ -40,9 +40,14 @@ def find(engine: Engine, raw: str, *, judged: bool, source: str) -> Columns:
 
 
 def typed(engine: Engine, raw: str, columns: Columns) -> None:
-    """Step `rows`: one row per raw row, with the type of every known column settled (null where it has no such value)."""
-    text = {n: f"CAST({n} AS VARCHAR)" if columns.has(n) else "CAST(NULL AS VARCHAR)" for n in (*OPTIONAL, "grade")}
-    number = {n: f"TRY_CAST({n} AS DOUBLE)" if columns.has(n) else "CAST(NULL AS DOUBLE)" for n in ("rank", "grade")}
+    """Step `rows`: one row per raw row, every known column of its type (null where it has no such value)."""
+    text = {
+        n: f"CAST({n} AS VARCHAR)" if columns.has(n) else "CAST(NULL AS VARCHAR)"
+        for n in (*OPTIONAL, "grade")
+    }
+    number = {
+        n: f"TRY_CAST({n} AS DOUBLE)" if columns.has(n) else "CAST(NULL AS DOUBLE)" for n in ("rank", "grade")
+    }
     weight = "TRY_CAST(weight AS DOUBLE)" if columns.has("weight") else "CAST(1 AS DOUBLE)"
     engine.step(
         "rows",

@@ -54,7 +54,9 @@ def forms(engine: Engine, table: str, sql: str) -> None:
 def _normalise(engine: Engine, found: columns.Columns) -> None:
     """Step `typed`: rows with the normalised query and prefix and a search_id (else the row's number) in each."""
     forms(engine, "forms", "SELECT DISTINCT raw_query FROM rows UNION SELECT DISTINCT raw_prefix FROM rows")
-    fallback = "concat(q.text, ' | ', coalesce(p.text, ''))" if found.judged else "CAST(r.input_row AS VARCHAR)"
+    fallback = (
+        "concat(q.text, ' | ', coalesce(p.text, ''))" if found.judged else "CAST(r.input_row AS VARCHAR)"
+    )
     engine.step(
         "typed",
         f"""
@@ -95,7 +97,10 @@ def _report(engine: Engine) -> dict[str, int]:
         "searches": _count(engine, "searches"),
         "clicks": _count(engine, "clicks"),
         "searches with a click": _count(engine, "(SELECT DISTINCT search FROM clicks)"),
-        **{f"searches for {split}": _count(engine, f"searches WHERE split = '{split}'") for split in splits.SPLITS},
+        **{
+            f"searches for {split}": _count(engine, f"searches WHERE split = '{split}'")
+            for split in splits.SPLITS
+        },
     }
 
 

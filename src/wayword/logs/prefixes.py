@@ -37,14 +37,17 @@ def build(engine: Engine, config: PrefixConfig, context: Sequence[str]) -> dict[
     search without a recorded prefix; ranker and test give one per search. Searches whose query is too short to
     have an admissible cut, and those recorded with nothing typed, are dropped; the answer says how many.
     """
-    texts = engine.arrow("SELECT DISTINCT text FROM numbered_searches WHERE prefix IS NULL AND NOT untyped ORDER BY text")
+    texts = engine.arrow(
+        "SELECT DISTINCT text FROM numbered_searches WHERE prefix IS NULL AND NOT untyped ORDER BY text"
+    )
     engine.load("cuts", table_of_cuts(texts["text"].to_pylist(), config))
     engine.load("passes", pa.table({"pass": pa.array(range(config.passes), pa.int32())}))
+    draw = uniform("concat(s.search_id, '/', CAST(p.pass AS VARCHAR), '/', :seed)")
     engine.step(
         "drawn",
         f"""
         SELECT s.search, p.pass, s.text,
-               CAST(floor({uniform("concat(s.search_id, '/', CAST(p.pass AS VARCHAR), '/', :seed)")} * n.cuts) AS INTEGER) AS cut
+               CAST(floor({draw} * n.cuts) AS INTEGER) AS cut
         FROM numbered_searches AS s
         JOIN passes AS p ON p.pass = 0 OR s.split = 'retriever'
         JOIN (SELECT DISTINCT text, cuts FROM cuts) AS n ON n.text = s.text

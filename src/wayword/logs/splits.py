@@ -21,13 +21,19 @@ def threshold(share: float) -> str:
 
 def assign(engine: Engine, config: LogConfig, *, source: str, timed: bool) -> None:
     """Step `searches`: the searches of `unsplit` with their `split`, by md5 of the search id or by time."""
+    bounds: dict[str, str | float]
     both = config.retriever_share + config.ranker_share
     if config.split == "hash":
-        share, bounds = "substr(md5(search_id), 1, 8)", {"first": threshold(config.retriever_share), "second": threshold(both)}
+        share, bounds = (
+            "substr(md5(search_id), 1, 8)",
+            {"first": threshold(config.retriever_share), "second": threshold(both)},
+        )
         ranked = "unsplit"
     else:
         if not timed:
-            raise LogError(f'{source} has no column `time`; [log] split = "time" needs one. Use split = "hash" instead.')
+            raise LogError(
+                f'{source} has no column `time`; [log] split = "time" needs one. Use split = "hash" instead.'
+            )
         share, bounds = "share", {"first": config.retriever_share, "second": both}
         ranked = f"""(SELECT *, (row_number() OVER (ORDER BY {_clock(engine, source)}, search_id) - 1)
                       / CAST(count(*) OVER () AS DOUBLE) AS share FROM unsplit)"""
@@ -46,7 +52,9 @@ def _clock(engine: Engine, source: str) -> str:
     """SQL for the time as something that sorts: a number where every time is one, else a timestamp."""
     for kind in ("DOUBLE", "TIMESTAMP"):
         clock = f"TRY_CAST(time_text AS {kind})"
-        bad = engine.arrow(f"SELECT search_id, time_text AS time FROM unsplit WHERE {clock} IS NULL LIMIT {EXAMPLES}")
+        bad = engine.arrow(
+            f"SELECT search_id, time_text AS time FROM unsplit WHERE {clock} IS NULL LIMIT {EXAMPLES}"
+        )
         if bad.num_rows == 0:
             return clock
     examples = "\n".join(f"    {describe(row)}" for row in bad.to_pylist())

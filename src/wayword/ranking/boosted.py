@@ -75,7 +75,9 @@ class BoostedRanker:
             booster.load_model(folder / MODEL)
         except (xgboost.core.XGBoostError, ValueError) as problem:
             reason = str(problem).strip().splitlines()[0]
-            raise WorkspaceError(f"Cannot read {folder / MODEL}: {reason}. Train the ranker again.") from problem
+            raise WorkspaceError(
+                f"Cannot read {folder / MODEL}: {reason}. Train the ranker again."
+            ) from problem
         booster.set_param({"nthread": threads})
         return cls(booster)
 

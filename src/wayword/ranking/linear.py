@@ -78,7 +78,9 @@ class LinearRanker:
         try:
             saved = np.load(folder / WEIGHTS, allow_pickle=False)
         except (OSError, ValueError, EOFError) as problem:
-            raise WorkspaceError(f"Cannot read {folder / WEIGHTS}: {problem}. Train the ranker again.") from problem
+            raise WorkspaceError(
+                f"Cannot read {folder / WEIGHTS}: {problem}. Train the ranker again."
+            ) from problem
         if saved.ndim != 2 or len(saved) != 2 or saved.dtype != np.float32:
             raise WorkspaceError(f"{folder / WEIGHTS} is not a linear ranker. Train the ranker again.")
         return cls(saved[0], saved[1])
@@ -100,7 +102,9 @@ def pairs(
         for start in range(0, len(groups), step):
             chosen = groups[start : start + step]
             rows = first[chosen, None] + np.arange(size)
-            drawn.append(_draw(examples.labels[rows], rows, one, other, examples.weights[chosen], most, generator))
+            drawn.append(
+                _draw(examples.labels[rows], rows, one, other, examples.weights[chosen], most, generator)
+            )
     better, worse, weight = (np.concatenate(part) for part in zip(*drawn, strict=True))
     return better, worse, weight
 

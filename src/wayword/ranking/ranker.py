@@ -60,7 +60,11 @@ class Examples:
         >>> examples.sizes.tolist(), examples.weights.tolist()
         ([2, 1], [5.0, 7.0])
         """
-        first = np.flatnonzero(np.r_[True, context[1:] != context[:-1]]) if len(context) else np.zeros(0, np.int64)
+        first = (
+            np.flatnonzero(np.r_[True, context[1:] != context[:-1]])
+            if len(context)
+            else np.zeros(0, np.int64)
+        )
         sizes = np.diff(np.r_[first, len(context)]).astype(np.int64)
         weights = np.asarray(searches, dtype=np.float64)[context[first]]
         return cls(features, np.asarray(labels, dtype=np.float64), sizes, weights)

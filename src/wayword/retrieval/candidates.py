@@ -35,7 +35,9 @@ class Candidates:
     def position(self) -> NDArray[np.int64]:
         """0-based place of each row within its context."""
         n = len(self.context)
-        starts = np.flatnonzero(np.r_[True, self.context[1:] != self.context[:-1]]) if n else np.zeros(0, np.int64)
+        starts = (
+            np.flatnonzero(np.r_[True, self.context[1:] != self.context[:-1]]) if n else np.zeros(0, np.int64)
+        )
         return np.arange(n) - np.repeat(starts, np.diff(np.r_[starts, n]))
 
 

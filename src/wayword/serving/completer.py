@@ -12,7 +12,8 @@ from wayword.config import Config
 from wayword.contexts import PREFIX
 from wayword.errors import WaywordError
 from wayword.policies import Policy
-from wayword.stages import context_columns, load_policies
+from wayword.stages.estimates import load_policies
+from wayword.stages.log import context_columns
 from wayword.text import normalise
 from wayword.workspace import Workspace
 
@@ -32,7 +33,9 @@ class Completion:
 class Completer:
     """Answers for typed prefixes with a workspace's policies."""
 
-    def __init__(self, shown: Sequence[str], policies: Mapping[str, Policy], columns: Mapping[str, pa.DataType]) -> None:
+    def __init__(
+        self, shown: Sequence[str], policies: Mapping[str, Policy], columns: Mapping[str, pa.DataType]
+    ) -> None:
         self._shown = shown
         self._policies = policies
         self._columns = columns
@@ -43,11 +46,11 @@ class Completer:
         if not isinstance(workspace, Workspace):
             workspace = Workspace.open(workspace)
         config = Config.parse(workspace.manifest["settings"])
-        ranked, retrieved, ranker = (workspace.folder(s) for s in ("rankings", "retriever", "ranker"))
-        schema = tables.read(workspace.folder("log"), "searches").schema
-        columns = {name: schema.field(name).type for name in context_columns(workspace.folder("log"))}
-        shown = tables.read(ranked, "queries")["shown"].to_pylist()
-        return cls(shown, load_policies(ranked, retrieved, ranker, config), columns)
+        at = {stage: workspace.folder(stage) for stage in workspace.manifest["stages"]}
+        schema = tables.read(at["log"], "searches").schema
+        columns = {name: schema.field(name).type for name in context_columns(at["log"])}
+        shown = tables.read(at["rankings"], "queries")["shown"].to_pylist()
+        return cls(shown, load_policies(at, config), columns)
 
     def complete(
         self, prefix: str, k: int = 10, *, context: Mapping[str, Any] | None = None, policy: str = "unbiased"

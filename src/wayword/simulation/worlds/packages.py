@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 import regex
+from numpy.typing import NDArray
 
 from wayword.documents.bm25 import rank_with_bm25
 from wayword.simulation.catalogue import related_counts
@@ -24,12 +24,82 @@ NAME_SHARE = 0.3
 PHRASE_SHARES = {1: 0.25, 2: 0.5, 3: 0.25}
 """How often a phrase has so many words, among the lengths that the title offers; then each phrase is as likely."""
 SECTIONS = frozenset(
-    "comm database editors education electronics games gnome graphics hamradio kde mail math net news science shells "
-    "sound text utils vcs video web x11 xfce".split()
+    [
+        "comm",
+        "database",
+        "editors",
+        "education",
+        "electronics",
+        "games",
+        "gnome",
+        "graphics",
+        "hamradio",
+        "kde",
+        "mail",
+        "math",
+        "net",
+        "news",
+        "science",
+        "shells",
+        "sound",
+        "text",
+        "utils",
+        "vcs",
+        "video",
+        "web",
+        "x11",
+        "xfce",
+    ]
 )
 STOP_WORDS = frozenset(
-    "a an and are as at be but by can for from has in into is it its like many more most not of on or other some such "
-    "metapackage than that the their this to using various via was which while with without you your".split()
+    [
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "be",
+        "but",
+        "by",
+        "can",
+        "for",
+        "from",
+        "has",
+        "in",
+        "into",
+        "is",
+        "it",
+        "its",
+        "like",
+        "many",
+        "more",
+        "most",
+        "not",
+        "of",
+        "on",
+        "or",
+        "other",
+        "some",
+        "such",
+        "metapackage",
+        "than",
+        "that",
+        "the",
+        "their",
+        "this",
+        "to",
+        "using",
+        "various",
+        "via",
+        "was",
+        "which",
+        "while",
+        "with",
+        "without",
+        "you",
+        "your",
+    ]
 )
 _NOT_A_PROGRAM = regex.compile(
     r"^(lib|python3?-|fonts-|ttf-|xfonts-|task-|elpa-|gir1)"

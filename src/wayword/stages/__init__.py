@@ -1,0 +1,30 @@
+"""The stages, a file each: `write` reads earlier artefacts and fills one folder. `pipeline` knows their order."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from wayword.engines import Engine
+from wayword.engines.duck import DuckDB
+
+Report = dict[str, Any]
+Advance = Callable[[int, int], None]
+Folders = Mapping[str, Path]
+"""Earlier stages by name, with the folders that hold their artefacts."""
+
+
+def threads() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def tables_in(folder: Path) -> Iterator[Engine]:
+    """An engine for one stage, which spills into the folder that the stage writes."""
+    engine = DuckDB(spill=folder)
+    try:
+        yield engine
+    finally:
+        engine.close()

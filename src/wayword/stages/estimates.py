@@ -1,0 +1,73 @@
+"""estimates: every policy on the test searches, with intervals and paired differences."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from wayword import tables
+from wayword.ceiling import ceiling
+from wayword.config import Config
+from wayword.engines import Engine
+from wayword.evaluation import DEEPEST, estimate, outcomes
+from wayword.features.pairs import Featuriser
+from wayword.policies import Policy, Ranked, Retrieved, Shuffled
+from wayword.ranking import RANKERS
+from wayword.stages import Advance, Folders, Report, contexts, ranker, tables_in, threads
+from wayword.stages.retriever import Retrievers
+from wayword.utility import Measure
+
+
+def load_policies(at: Folders, config: Config) -> dict[str, Policy]:
+    """The policies that can answer for any context, read from artefacts."""
+    retrievers = Retrievers.load(at, config.retriever)
+    wide = config.retriever.candidates
+    return {
+        "random": Shuffled(retrievers.trained, wide, config.evaluation.seed),
+        "popular": Retrieved(retrievers.popular),
+        "retriever": Retrieved(retrievers.trained),
+        "unbiased": Ranked(
+            retrievers.trained,
+            Featuriser.load(at["ranker"] / ranker.FEATURES),
+            RANKERS[config.ranker.model].load(at["ranker"] / ranker.MODEL, threads=threads()),
+            wide,
+        ),
+    }
+
+
+def write(
+    out: Path, at: Folders, config: Config, measure: Measure, *, truth: Path | None, advance: Advance
+) -> Report:
+    """Fill `out` with `estimates` and `differences`."""
+    policies = load_policies(at, config)
+    with tables_in(out) as engine:
+        for stage, names in (
+            ("rankings", ("queries", "documents", "rankings", "numbered_searches", "numbered_clicks")),
+            ("propensity", ("propensity",)),
+            ("contexts", ("instances", "contexts")),
+        ):
+            tables.fetch(engine, at[stage], *names)
+        numbers = _contexts(engine)
+        typed = contexts.load(at["contexts"]).take(pa.array(numbers))
+        lists = {}
+        for done, (name, policy) in enumerate(policies.items(), start=1):
+            lists[name] = policy.complete(typed, DEEPEST)
+            advance(done, len(policies) + 2)
+        if truth:
+            lists["ceiling"] = ceiling(engine, truth, numbers, config.prefixes, DEEPEST)
+        candidates = policies["retriever"].complete(typed, config.retriever.candidates)
+        outcome = outcomes(engine, lists, candidates, numbers, measure)
+    for name, table in zip(("estimates", "differences"), estimate(outcome, config.evaluation), strict=True):
+        pq.write_table(table, out / f"{name}.parquet")
+    return {"test searches with a click": len(outcome.own)}
+
+
+def _contexts(engine: Engine) -> NDArray[np.int32]:
+    """The contexts of the test searches that had a click."""
+    rows = engine.arrow(
+        """SELECT DISTINCT i.context FROM instances AS i
+           WHERE i.split = 'test' AND i.search IN (SELECT search FROM numbered_clicks) ORDER BY i.context"""
+    )
+    return rows["context"].to_numpy().astype(np.int32)

@@ -1,0 +1,45 @@
+"""log: `searches` and `clicks` as they were logged, checked, normalised and split."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from wayword import tables
+from wayword.config import LogConfig
+from wayword.logs import log
+from wayword.stages import Report, tables_in
+
+SEARCH_COLUMNS = (
+    "search",
+    "search_id",
+    "split",
+    "text",
+    "raw_query",
+    "prefix",
+    "untyped",
+    "user_id",
+    "time_text",
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the log comes from, whether it holds judgments, and whether clicks that do not fit are dropped."""
+
+    log: Path
+    judged: bool = False
+    lenient: bool = False
+
+
+def write(out: Path, source: Source, config: LogConfig) -> Report:
+    """Fill `out`."""
+    with tables_in(out) as engine:
+        found = log.build(engine, source.log, config, judged=source.judged)
+        columns = ", ".join([*SEARCH_COLUMNS, *map(engine.quote, found.columns.context)])
+        tables.save(engine, out, "searches", "search", columns)
+        tables.save(engine, out, "clicks", "search, document, rank, weight")
+    return {**found.report, "context columns": list(found.columns.context)}
+
+
+def context_columns(folder: Path) -> list[str]:
+    """The names of the log's context columns, in its order."""
+    return [name for name in tables.read(folder, "searches").column_names if name not in SEARCH_COLUMNS]

@@ -1,0 +1,92 @@
+"""retriever: popularity, and the PECOS tree that proposes queries of high utility for a context."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from wayword import tables, utility
+from wayword.config import RetrieverConfig
+from wayword.errors import LogError
+from wayword.retrieval.candidates import Retriever
+from wayword.retrieval.popular import PopularRetriever
+from wayword.stages import Folders, Report, contexts, tables_in
+
+POPULARITY, POPULARITY_OF_ALL_TRAINING, TREE = "popularity.npy", "popularity_of_all_training.npy", "pecos"
+
+
+def write(out: Path, at: Folders, config: RetrieverConfig, model: str, measure: utility.Measure) -> Report:
+    """Fill `out`; `model` is `popular` or `pecos`."""
+    queries = tables.read(at["rankings"], "queries")
+    searches = tables.read(at["rankings"], "numbered_searches").select(["split", "query"])
+    ranked = queries["ranked"].to_numpy(zero_copy_only=False)
+    np.save(out / POPULARITY, _popularity(searches, ["retriever"], ranked), allow_pickle=False)
+    everything = _popularity(searches, ["retriever", "ranker"], ranked)
+    np.save(out / POPULARITY_OF_ALL_TRAINING, everything, allow_pickle=False)
+    if model == "popular":
+        return {"model": model}
+    from wayword.retrieval import pecos
+
+    typed, labels = _instances(out, at, measure, queries.num_rows)
+    if not labels.nnz:
+        raise LogError("The retriever's split has no click to learn from. Give a longer log.")
+    pecos.train(typed, labels, out / TREE, config)
+    return {"model": model, "instances": labels.shape[0], "labels": int(labels.nnz)}
+
+
+def _popularity(searches: pa.Table, splits: list[str], ranked: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """How many searches of the splits issued each query; a query that returns nothing is never popular."""
+    chosen = searches.filter(pc.is_in(searches["split"], value_set=pa.array(splits)))
+    counts = np.bincount(chosen["query"].to_numpy(), minlength=len(ranked))
+    return np.where(ranked, counts, 0).astype(np.int64)
+
+
+def _instances(out: Path, at: Folders, measure: utility.Measure, queries: int) -> tuple[pa.Table, csr_matrix]:
+    """The contexts of the retriever's instances, and as their labels the alternatives of their searches."""
+    with tables_in(out) as engine:
+        tables.fetch(engine, at["rankings"], "rankings", "numbered_searches", "numbered_clicks")
+        tables.fetch(engine, at["propensity"], "propensity")
+        utility.alternatives(engine, "alternatives", "retriever", measure)
+        found = engine.arrow("SELECT search, query FROM alternatives ORDER BY search, query")
+    instances = tables.read(at["contexts"], "instances")
+    instances = instances.filter(pc.equal(instances["split"], "retriever"))
+    search, query = found["search"].to_numpy(), found["query"].to_numpy()
+    searches, starts = np.unique(search, return_index=True)
+    labels = csr_matrix(
+        (np.ones(len(query), np.float32), query, np.r_[starts, len(query)]), shape=(len(searches), queries)
+    )
+    place = pc.index_in(instances["search"], value_set=pa.array(searches))
+    labelled = instances.append_column("place", place).filter(pc.is_valid(place))
+    typed = contexts.load(at["contexts"]).take(labelled["context"].combine_chunks())
+    return typed, labels[labelled["place"].to_numpy()]
+
+
+@dataclass(frozen=True)
+class Retrievers:
+    """The queries of a workspace and the retrievers over them."""
+
+    texts: list[str]
+    popularity: NDArray[np.int64]
+    """How often each query was searched in the retriever's split."""
+    popular: PopularRetriever
+    """Most popular completion over all of the training log."""
+    trained: Retriever
+    """What was trained on the retriever's split."""
+
+    @classmethod
+    def load(cls, at: Folders, config: RetrieverConfig) -> "Retrievers":
+        """Read what `write` wrote."""
+        texts = tables.read(at["rankings"], "queries")["text"].to_pylist()
+        folder = at["retriever"]
+        popularity = np.load(folder / POPULARITY, allow_pickle=False)
+        everything = np.load(folder / POPULARITY_OF_ALL_TRAINING, allow_pickle=False)
+        trained: Retriever = PopularRetriever(texts, popularity)
+        if (folder / TREE).exists():
+            from wayword.retrieval.pecos import PecosRetriever
+
+            trained = PecosRetriever.load(folder / TREE, beam=config.beam)
+        return cls(texts, popularity, PopularRetriever(texts, everything), trained)
