@@ -5,6 +5,27 @@ UV := .uv/bin/uv
 help:                     ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
+demo: install             ## simulate a world, learn from its clicks, complete (under two minutes)
+	$(BIN)/wayword demo --out demo
+
+test: install .venv/.bert ## install what the tests need and run them all
+	$(BIN)/python -m pytest
+
+check: test               ## format, lint, strict types and tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: install           ## format the code and mend what can be mended
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+install: .venv/.installed ## create the locked environment in .venv
+
+lock: $(UV)               ## renew requirements.lock from pyproject.toml
+	$(UV) pip compile pyproject.toml --group dev --extra pecos --universal --python-version 3.11 \
+	  --generate-hashes --no-header --no-annotate --upgrade --quiet --output-file requirements.lock
+
 $(UV):
 	$(PYTHON) -m venv .uv
 	.uv/bin/python -m pip install --quiet uv
@@ -15,14 +36,9 @@ $(UV):
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps --editable .
 	touch $@
 
-install: .venv/.installed ## create the locked environment in .venv
+# The extra `bert` comes by pip, whose find-links can offer a CPU build of torch; uv does not look there.
+.venv/.bert: .venv/.installed requirements-bert.txt
+	.uv/bin/python -m pip --python $(BIN)/python install --quiet --requirement requirements-bert.txt
+	touch $@
 
-lock: $(UV)               ## renew requirements.lock from pyproject.toml
-	$(UV) pip compile pyproject.toml --group dev --extra pecos --universal --python-version 3.11 \
-	  --generate-hashes --no-header --no-annotate --upgrade --quiet --output-file requirements.lock
-
-format: install           ## format the code
-	$(BIN)/ruff format .
-	$(BIN)/ruff check --fix .
-
-.PHONY: help install lock format demo test check
+.PHONY: help demo test check format install lock
