@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pytest
 
 from wayword.config import RankerConfig
 from wayword.ranking import BoostedRanker, Examples, LinearRanker
@@ -45,7 +46,7 @@ def test_parameters_are_the_papers_and_otherwise_the_defaults() -> None:
     assert trees["gbtree_train_param"]["tree_method"] == "hist"
     parameters = trees["tree_train_param"]
     assert parameters["max_depth"] == "8"
-    assert float(parameters["eta"]) == np.float32(0.3)
+    assert float(parameters["eta"]) == pytest.approx(0.3)
     assert booster.num_boosted_rounds() == 2
 
 
