@@ -1,7 +1,7 @@
 """Prints the README's table: Utility@1/5/10 of every policy in an embedded world, with intervals.
 
-    python benchmarks/policies.py                    # packages, 60,000 clicks: what `make demo` shows
-    python benchmarks/policies.py debian 300000      # the paper's Appendix B with a real engine
+python benchmarks/policies.py                    # packages, 60,000 clicks: what `make demo` shows
+python benchmarks/policies.py debian 300000      # the paper's Appendix B with a real engine
 """
 
 import argparse
@@ -18,7 +18,9 @@ FIRST_WORD = {"prefixes": {"start": "first-word"}}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("world", nargs="?", default="packages")
     parser.add_argument("clicks", nargs="?", type=int, default=60_000)
     parser.add_argument("--seed", type=int, default=0)
@@ -33,7 +35,9 @@ def main() -> None:
 
 def make(world: str, clicks: int, seed: int, folder: Path) -> wayword.Workspace:
     """Simulate a world and run every stage on its log."""
-    data = wayword.simulate(world, clicks=clicks, seed=seed, out=folder / "data", clicks_only=world != "packages")
+    data = wayword.simulate(
+        world, clicks=clicks, seed=seed, out=folder / "data", clicks_only=world != "packages"
+    )
     return wayword.run(
         data / "clicks.parquet",
         data / "rankings.parquet",
