@@ -1,11 +1,10 @@
 """Draw a click log from a world and write it down together with the world's law.
 
-Searches are drawn in chunks of one fixed size, so the log of fewer clicks is the beginning of the log of more, the
-log of clicks alone has the same rows, and memory does not grow with the log.
+Searches are drawn in chunks of one fixed size, so the log of fewer clicks is the beginning of the log of
+more, the log of clicks alone has the same rows, and memory does not grow with the log.
 """
 
 import logging
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -49,9 +48,10 @@ def simulate(
 ) -> Path:
     """Write a log of exactly `clicks` clicks of a named world into the folder `out`, and return it.
 
-    The files are `clicks.parquet` (search_id, query, document, rank: one row per search, the last two null without a
-    click; with `clicks_only` the rows with one), `rankings.parquet` (query, document, rank), `documents.parquet` and
-    `truth.parquet` (query, document, mass: see `world.truth`). The same seed gives the same bytes.
+    The files are `clicks.parquet` (search_id, query, document, rank: one row per search, the last two null
+    without a click; with `clicks_only` the rows with one), `rankings.parquet` (query, document, rank),
+    `documents.parquet` and `truth.parquet` (query, document, mass: see `world.truth`). The same seed gives
+    the same bytes.
     """
     _check(clicks, seed, depth, alpha)
     tell = progress or _silent
@@ -94,7 +94,7 @@ def write_world(
         pq.write_table(world.documents, unfinished / "documents.parquet", compression="zstd")
         pq.write_table(truth(world, hits), unfinished / "truth.parquet", compression="zstd")
         for path in sorted(unfinished.iterdir()):
-            os.replace(path, folder / path.name)
+            path.replace(folder / path.name)
     finally:
         shutil.rmtree(unfinished)
     return folder
@@ -102,7 +102,7 @@ def write_world(
 
 @dataclass(frozen=True)
 class Searches:
-    """Consecutive searches: numbers of queries and documents; `clicked` says where document and rank count."""
+    """Consecutive searches: numbers of queries and documents; the latter and ranks count if `clicked`."""
 
     first: int
     query: NDArray[np.int64]
@@ -122,7 +122,7 @@ class Searches:
 def draw_searches(
     world: World, hits: Hits, law: NDArray[np.float64], clicks: int, rng: np.random.Generator
 ) -> Iterator[Searches]:
-    """Searches in chunks, ending with the click of number `clicks`: draw an intent, draw a look, see what is there."""
+    """Searches in chunks, up to the click of number `clicks`: an intent, a look, and what is there."""
     shown = hits.owner * (world.depth + 1) + hits.rank
     first, missing = 0, clicks
     while missing > 0:
