@@ -156,6 +156,11 @@ def test_a_world_without_clicks_is_an_error(world: World, tmp_path: Path) -> Non
     assert not (tmp_path / "out").exists()
 
 
+def test_a_world_of_hardly_any_click_is_refused_with_the_numbers(world: World, tmp_path: Path) -> None:
+    with pytest.raises(WaywordError, match=r"Of a million searches .* end in a click"):
+        write_world(world, clicks=10**9, out=tmp_path / "out")
+
+
 @pytest.mark.parametrize("bad", [{"clicks": 0}, {"seed": -1}, {"depth": 0}, {"alpha": float("nan")}])
 def test_impossible_numbers_are_refused(bad: dict[str, int], tmp_path: Path) -> None:
     with pytest.raises(WaywordError, match=f"Found {next(iter(bad))} = "):

@@ -23,6 +23,7 @@ from wayword.simulation.world import Hits, World, click_rate, find_sorted, truth
 from wayword.simulation.worlds import open_world
 
 CHUNK = 1 << 20
+MOST_SEARCHES = 10**9
 CLICKS_SCHEMA = pa.schema(
     [("search_id", pa.int64()), ("query", pa.string()), ("document", pa.string()), ("rank", pa.int32())]
 )
@@ -77,10 +78,7 @@ def write_world(
     for note in world.notes:
         _log.warning(note)
     hits, law = world.hits(), look_law(world.depth, alpha=alpha)
-    if click_rate(world, hits, law) == 0.0:
-        raise WaywordError(
-            "No search of this world can end in a click: no query returns a document relevant to it."
-        )
+    _check_rate(click_rate(world, hits, law), clicks)
     folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -183,6 +181,18 @@ def _check(clicks: int, seed: int, depth: int, alpha: float) -> None:
     ):
         if not value >= least:
             raise WaywordError(f"Found {name} = {value}; expected at least {least}.")
+
+
+def _check_rate(rate: float, clicks: int) -> None:
+    if rate == 0.0:
+        raise WaywordError(
+            "No search of this world can end in a click: no query returns what is relevant to it."
+        )
+    if clicks / rate > MOST_SEARCHES:
+        raise WaywordError(
+            f"Of a million searches of this world {1e6 * rate:.3g} end in a click, so {clicks:,} clicks take "
+            f"{clicks / rate:.1e} searches; the most is {MOST_SEARCHES:.0e}. Ask for fewer clicks."
+        )
 
 
 def _silent(_what: str, _count: int) -> None:
