@@ -7,7 +7,9 @@ and nothing here needs it before it is used. A saved model is text, JSON and mem
 
 import importlib.util
 import shutil
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +55,16 @@ def _pecos() -> Any:
     return pecos
 
 
+@contextmanager
+def _files_left_open() -> Iterator[None]:
+    """PECOS opens its JSON files without closing them; the garbage collector does, with a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        yield
+
+
 def _padded(texts: Sequence[str]) -> list[str]:
-    """Each text after a space: PECOS pads words when it learns n-grams, but not a text's ends when it uses them."""
+    """Each text after a space: PECOS pads words when it learns n-grams, not a text's ends when using them."""
     return [f" {text}" for text in texts] or [""]
 
 
@@ -105,7 +115,7 @@ def train(
     threads: int = 1,
     max_iter: int = 10,
 ) -> None:
-    """Cluster the labels by their positive instances (PIFA), train a classifier per node, write for prediction.
+    """Cluster the labels by their positive instances (PIFA), train a classifier per node, save for use.
 
     Same input and seed give the same bytes, whatever `threads` is. `max_iter` bounds the passes of the solver
     over a node's instances.
@@ -121,8 +131,9 @@ def train(
     )
     folder.mkdir(parents=True)
     draft = folder / "draft"
-    model.save(str(draft))
-    pecos.xmc.xlinear.model.XLinearModel.compile_mmap_model(str(draft), str(folder))
+    with _files_left_open():
+        model.save(str(draft))
+        pecos.xmc.xlinear.model.XLinearModel.compile_mmap_model(str(draft), str(folder))
     shutil.rmtree(draft)
     for weights in sorted(folder.rglob("W.mmap_store")):
         _blank_pointers(weights)
@@ -162,7 +173,8 @@ class XLinear:
         """Read what `train` wrote."""
         check_seal(folder)
         model = _pecos().xmc.xlinear.model.XLinearModel
-        return cls(model.load(str(folder), is_predict_only=True))
+        with _files_left_open():
+            return cls(model.load(str(folder), is_predict_only=True))
 
     @property
     def labels(self) -> int:

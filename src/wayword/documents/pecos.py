@@ -1,6 +1,7 @@
 """The paper's production document ranker: PECOS trained on pairs of query and document.
 
-Section "Experimental Setup". It stands in for a search engine where there is none: what it answers fills the rankings table.
+Section "Experimental Setup". It stands in for a search engine where there is none: what it answers fills the
+rankings table.
 """
 
 import tempfile
@@ -51,7 +52,7 @@ def rank_with_pecos(
 
 
 def _train(pairs: pa.Table, folder: Path, seed: int) -> tuple[xlinear.TextFeatures, pa.Array]:
-    """One instance per distinct query, all its documents its labels; documents are numbered in sorted order."""
+    """One instance per distinct query, all its documents its labels; documents are numbered as sorted."""
     queries, documents = (pc.unique(pairs[name]).sort() for name in ("query", "document"))
     row = pc.index_in(pairs["query"], value_set=queries).to_numpy()
     column = pc.index_in(pairs["document"], value_set=documents).to_numpy()

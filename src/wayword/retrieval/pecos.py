@@ -1,7 +1,7 @@
 """The paper's retriever (section "Practical Instantiation", query retrieval): PECOS from contexts to queries.
 
-One training instance is one search cut once; its labels are the alternative queries whose estimated utility is
-at least that of the logged query. The tree makes retrieval logarithmic in the number of queries.
+One training instance is one search cut once; its labels are the alternative queries whose estimated utility
+is at least that of the logged query. The tree makes retrieval logarithmic in the number of queries.
 """
 
 from pathlib import Path
