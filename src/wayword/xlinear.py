@@ -36,8 +36,8 @@ def _compressed(  # PECOS calls it by these names
 ) -> Any:
     """`pecos.utils.smat_util.cs_matrix` as a plain call of scipy.
 
-    The original calls what numpy 2 and scipy 1.14 took away. Where it still runs it gives indices and row
-    pointers different types, which a recent scikit-learn refuses. So it is replaced everywhere: one path.
+    The original uses `scipy.sparse.sputils` and `np.array(copy=False)`, which new scipy and numpy took away.
+    On an older stack it runs, with a warning; it is replaced there too, so that there is one path.
     """
     return mat_type(arg1, shape=shape, dtype=dtype, copy=copy)
 

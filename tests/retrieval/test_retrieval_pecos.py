@@ -56,7 +56,8 @@ def test_held_out_recall_beats_popularity(folder: Path) -> None:
 
 def test_candidates_are_numbers_of_the_universe_in_order(folder: Path) -> None:
     candidates = PecosRetriever.load(folder, CONFIG).retrieve(from_prefixes(["vi", "mail s"]), 4)
-    assert (candidates.query.dtype, candidates.score.dtype) == (np.int32, np.float32)
+    assert candidates.query.dtype == np.int32
+    assert candidates.score.dtype == np.float32
     assert candidates.context.tolist() == [0] * 4 + [1] * 4
     assert QUERIES[candidates.query[0]].startswith("video")
     assert (np.diff(candidates.score[:4]) <= 0).all()

@@ -26,7 +26,7 @@ def train(
 ) -> None:
     """Learn which queries (columns of `labels`) suit which contexts (its rows), and write the model.
 
-    Queries that are no one's label are left out of the tree. `folder` must not exist.
+    Queries that are no one's label are left out of the tree. `folder` must be absent or empty.
     """
     used = _used(labels)
     if not contexts.num_rows or not len(used):
