@@ -49,7 +49,7 @@ class LightEncoder:
     def fit(cls, texts: Sequence[str], dimensions: int, seed: int) -> "LightEncoder":
         """Learn from the distinct texts, in whatever order. Dimensions that they cannot fill are zero."""
         from sklearn.utils.extmath import randomized_svd
-        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+        from threadpoolctl import threadpool_limits
 
         distinct = sorted(set(texts))
         projection = np.zeros((BUCKETS, dimensions), dtype=np.float32)

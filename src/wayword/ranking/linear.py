@@ -162,7 +162,7 @@ def _minimise(
     difference: NDArray[np.float64], weight: NDArray[np.float64], progress: Progress | None
 ) -> NDArray[np.float64]:
     from scipy import optimize
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     def loss(w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         margin = difference @ w
