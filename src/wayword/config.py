@@ -4,6 +4,7 @@ import ast
 import difflib
 import inspect
 import json
+import math
 import tomllib
 from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import pairwise
@@ -156,7 +157,7 @@ class Config:
             return cls()
         try:
             tables = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+        except (OSError, ValueError, RecursionError) as problem:  # a TOMLDecodeError is a ValueError
             raise ConfigError(f"Cannot read the configuration {path}: {problem}") from problem
         return cls.parse(tables)
 
@@ -215,7 +216,7 @@ def _checked(name: str, value: Any, expected: Any) -> Any:
             )
         return value
     if expected is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        return float(value) if abs(value) < 2**63 else math.copysign(UNBOUNDED, value)
     if not isinstance(value, expected) or isinstance(value, bool):
         raise ConfigError(f"Found {name} = {value!r}; expected {expected.__name__}.")
     return value
