@@ -4,7 +4,6 @@ import ast
 import difflib
 import inspect
 import json
-import math
 import tomllib
 from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import pairwise
@@ -14,6 +13,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from wayword.errors import ConfigError
 
 UNBOUNDED = float("inf")
+_LARGEST_WHOLE = 2**1000  # far out of every range, and still a float
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ def _checked(name: str, value: Any, expected: Any) -> Any:
             )
         return value
     if expected is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value) if abs(value) < 2**63 else math.copysign(UNBOUNDED, value)
+        return float(max(-_LARGEST_WHOLE, min(value, _LARGEST_WHOLE)))
     if not isinstance(value, expected) or isinstance(value, bool):
         raise ConfigError(f"Found {name} = {value!r}; expected {expected.__name__}.")
     return value

@@ -4,7 +4,7 @@ The rule, in this order:
 
 1. Unicode NFKC, then case folding ("Straße" → "strasse", "Ｗｉｄｅ" → "wide").
 2. Apostrophes vanish ("don't" → "dont"); so do invisible format characters, except the two joiners that scripts
-   and emoji need.
+   and emoji need, unless a word starts with one.
 3. Every other punctuation character becomes a space, except ``# % & * @``, which name things ("c#", "at&t").
    Symbols are not punctuation and stay ("c++", "5€"). Control characters become spaces.
 4. White space is one space between words, none at the ends.
@@ -53,7 +53,8 @@ def _fold(text: str) -> str:
 
 
 def _squeeze(text: str) -> str:
-    return " ".join(text.split())
+    """Words between single spaces; a joiner that starts a word has nothing to join."""
+    return " ".join(word for part in text.split() if (word := part.lstrip(JOINERS)))
 
 
 def normalise(text: str) -> str:
@@ -62,7 +63,7 @@ def normalise(text: str) -> str:
         return text.lower()
     folded = _fold(text)
     plain = _fold(_squeeze("".join(map(_replacement, folded))))
-    if not plain.strip(JOINERS + " "):
+    if not plain:
         return _squeeze("".join(map(_if_visible, folded)))
     return plain if plain == _squeeze("".join(map(_replacement, plain))) else normalise(plain)
 
