@@ -51,8 +51,14 @@ def test_every_number_has_a_range_that_its_default_is_in_and_nan_is_not(table: s
 @pytest.mark.parametrize(
     ("tables", "message"),
     [
-        ({"propensity": {"alfa": 1}}, r"Unknown key 'alfa' in \[propensity\]. Did you mean 'alpha'\? Known: alpha"),
-        ({"propencity": {"alpha": 1}}, r"Unknown table 'propencity' .* Did you mean 'propensity'\? Known: log, "),
+        (
+            {"propensity": {"alfa": 1}},
+            r"Unknown key 'alfa' in \[propensity\]. Did you mean 'alpha'\? Known: alpha",
+        ),
+        (
+            {"propencity": {"alpha": 1}},
+            r"Unknown table 'propencity' .* Did you mean 'propensity'\? Known: log, ",
+        ),
         ({"": {}}, "Unknown table ''"),
         ({"log": 3}, r"Found log = 3; expected a table: \[log\]"),
         ({"log": {"split": "random"}}, "Found log.split = 'random'; expected one of 'hash', 'time'"),
