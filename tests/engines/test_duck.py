@@ -72,7 +72,13 @@ def test_a_file_name_means_nothing(engine: Engine, tmp_path: Path, name: str) ->
 
 
 def test_json_types_are_not_guessed(engine: Engine, tmp_path: Path) -> None:
-    rows: list[dict[str, Any]] = [{"d": "007"}, {"d": 7}, {"d": "2024-01-01T00:00:00Z"}, {"d": None}, {"other": True}]
+    rows: list[dict[str, Any]] = [
+        {"d": "007"},
+        {"d": 7},
+        {"d": "2024-01-01T00:00:00Z"},
+        {"d": None},
+        {"other": True},
+    ]
     (tmp_path / "x.jsonl").write_bytes(as_json(rows))
     engine.read("t", tmp_path / "x.jsonl")
     assert engine.arrow("SELECT d FROM t ORDER BY input_row")["d"].to_pylist() == [
