@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from wayword.errors import ConfigError
 
 UNBOUNDED = float("inf")
+_LARGEST_WHOLE = 2**1000  # far out of every range, and still a float
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,7 @@ class Config:
             return cls()
         try:
             tables = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+        except (OSError, ValueError, RecursionError) as problem:  # a TOMLDecodeError is a ValueError
             raise ConfigError(f"Cannot read the configuration {path}: {problem}") from problem
         return cls.parse(tables)
 
@@ -215,7 +216,7 @@ def _checked(name: str, value: Any, expected: Any) -> Any:
             )
         return value
     if expected is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        return float(max(-_LARGEST_WHOLE, min(value, _LARGEST_WHOLE)))
     if not isinstance(value, expected) or isinstance(value, bool):
         raise ConfigError(f"Found {name} = {value!r}; expected {expected.__name__}.")
     return value

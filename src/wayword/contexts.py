@@ -74,13 +74,14 @@ class ContextColumns:
     def save(self, path: Path) -> None:
         """Write as JSON."""
         path.write_text(
-            json.dumps({"categories": self.categories, "scales": self.scales}, ensure_ascii=False)
+            json.dumps({"categories": self.categories, "scales": self.scales}, ensure_ascii=False),
+            encoding="utf-8",
         )
 
     @classmethod
     def load(cls, path: Path) -> "ContextColumns":
         """Read what `save` wrote."""
-        saved = json.loads(path.read_text())
+        saved = json.loads(path.read_text(encoding="utf-8"))
         return cls(saved["categories"], {name: (m, s) for name, (m, s) in saved["scales"].items()})
 
 

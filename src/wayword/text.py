@@ -4,12 +4,13 @@ The rule, in this order:
 
 1. Unicode NFKC, then case folding ("Straße" → "strasse", "Ｗｉｄｅ" → "wide").
 2. Apostrophes vanish ("don't" → "dont"); so do invisible format characters, except the two joiners that scripts
-   and emoji need.
+   and emoji need, unless a word starts with one.
 3. Every other punctuation character becomes a space, except ``# % & * @``, which name things ("c#", "at&t").
    Symbols are not punctuation and stay ("c++", "5€"). Control characters become spaces.
 4. White space is one space between words, none at the ends.
 
-A text of punctuation alone keeps it, so that no text is normalised away ("???" stays "???").
+A text of punctuation alone keeps it, so that no text is normalised away ("???" stays "???"). Only a text in which
+nothing can be seen becomes empty.
 
 >>> normalise("  Real-time  Strategy: Don’t Ｐａｎｉｃ! ")
 'real time strategy dont panic'
@@ -28,7 +29,10 @@ import regex
 APOSTROPHES = "'\u2018\u2019\u02bc\u0060\u00b4"
 KEPT_PUNCTUATION = "#%&*@"
 JOINERS = "\u200c\u200d"
+LONGEST_CUT = 1000
+"""Nobody types more characters than that and waits for a completion; it bounds the number of cuts of a long text."""
 _GRAPHEME = regex.compile(r"\X")
+_VISIBLE_FORMAT = regex.compile(r"\p{Prepended_Concatenation_Mark}")
 
 
 @lru_cache(maxsize=1 << 14)
@@ -49,7 +53,8 @@ def _fold(text: str) -> str:
 
 
 def _squeeze(text: str) -> str:
-    return " ".join(text.split())
+    """Words between single spaces; a joiner that starts a word has nothing to join."""
+    return " ".join(word for part in text.split() if (word := part.lstrip(JOINERS)))
 
 
 def normalise(text: str) -> str:
@@ -58,13 +63,17 @@ def normalise(text: str) -> str:
         return text.lower()
     folded = _fold(text)
     plain = _fold(_squeeze("".join(map(_replacement, folded))))
-    if plain and plain == _squeeze("".join(map(_replacement, plain))):
-        return plain
-    return normalise(plain) if plain else _squeeze(_without_controls(folded))
+    if not plain:
+        return _squeeze("".join(map(_if_visible, folded)))
+    return plain if plain == _squeeze("".join(map(_replacement, plain))) else normalise(plain)
 
 
-def _without_controls(text: str) -> str:
-    return "".join(" " if unicodedata.category(c) in ("Cc", "Cs") else c for c in text)
+def _if_visible(character: str) -> str:
+    """What one character becomes in a text of punctuation alone."""
+    category = unicodedata.category(character)
+    if category == "Cf":
+        return character if _VISIBLE_FORMAT.match(character) else ""
+    return " " if category in ("Cc", "Cs") else character
 
 
 def normalise_distinct(texts: Iterable[str]) -> dict[str, str]:
@@ -74,23 +83,30 @@ def normalise_distinct(texts: Iterable[str]) -> dict[str, str]:
 
 def cut_ends(text: str, *, start: str = "characters", min_chars: int = 1) -> list[int]:
     """Where the admissible cuts of a normalised query end; see `cuts`."""
+    whole = len(text)
+    text = text[: LONGEST_CUT + 1]
     ends = (
         [match.end() for match in _GRAPHEME.finditer(text)] if not text.isascii() else range(1, len(text) + 1)
     )
     first_word = len(text.split(" ", 1)[0]) if start == "first-word" else 0
     return [
         end
-        for count, end in enumerate(ends[:-1], start=1)
-        if count >= min_chars and end >= first_word and text[end - 1] != " "
+        for count, end in enumerate(ends, start=1)
+        if end < whole
+        and end <= LONGEST_CUT
+        and count >= min_chars
+        and end >= first_word
+        and text[end - 1] != " "
     ]
 
 
 def cuts(text: str, *, start: str = "characters", min_chars: int = 1) -> list[str]:
     """The admissible prefixes of a normalised query, shortest first: what a person may have typed on the way to it.
 
-    A cut falls between two graphemes, leaves something to complete, and does not end in white space (a typed
-    trailing space is normalised away). `start="characters"` admits every cut of at least `min_chars` graphemes;
-    `start="first-word"` those of them that do not end before the first word does, as in the paper.
+    A cut falls between two graphemes, leaves something to complete, is not absurdly long (`LONGEST_CUT`), and does
+    not end in white space (a typed trailing space is normalised away). `start="characters"` admits every cut of at
+    least `min_chars` graphemes; `start="first-word"` those of them that do not end before the first word does, as in
+    the paper.
 
     >>> cuts("👩‍🚀 moon", start="characters")  # the astronaut is one grapheme of three code points
     ['👩‍🚀', '👩‍🚀 m', '👩‍🚀 mo', '👩‍🚀 moo']

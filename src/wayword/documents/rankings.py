@@ -15,6 +15,7 @@ from wayword.config import RankingsConfig
 from wayword.engines import Engine
 from wayword.errors import LogError
 from wayword.logs import checks
+from wayword.logs.columns import as_text
 from wayword.logs.log import forms
 
 Progress = Callable[[int, int], None]
@@ -39,13 +40,18 @@ def read(engine: Engine, path: Path) -> None:
             f"{path} lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}.\n"
             f"  found:    {', '.join(names)}\n  expected: query, document, rank"
         )
+    text = {name: as_text(engine, "raw_rankings", name) for name in ("query", "document", "rank")}
     engine.step(
         "ranked",
-        """SELECT input_row, CAST(query AS VARCHAR) AS raw_query, NULLIF(CAST(document AS VARCHAR), '') AS document,
-                  TRY_CAST(rank AS DOUBLE) AS rank FROM raw_rankings""",
+        f"""
+        SELECT input_row, {text["query"]} AS raw_query, NULLIF({text["document"]}, '') AS document,
+               {text["rank"]} AS rank_text, TRY_CAST({text["rank"]} AS DOUBLE) AS rank
+        FROM raw_rankings
+        """,
     )
     if engine.arrow("SELECT count(*) AS n FROM ranked").column("n")[0].as_py() == 0:
         raise LogError(f"{path} is empty: it has columns but no row. Expected the result list of each query.")
+    _normalise(engine)
     checks.enforce(engine, checks.RANKINGS_CHECKS, source=str(path))
 
 
@@ -74,6 +80,12 @@ def ask(
             pairs, queries, depth=config.depth, progress=_counted(progress, len(queries))
         )
     engine.load("ranked", answer.rename_columns(["raw_query", "document", "rank"]))
+    _normalise(engine)
+
+
+def _normalise(engine: Engine) -> None:
+    """Step `ranked_forms` (raw, text): the queries of `ranked` and their normal forms."""
+    forms(engine, "ranked_forms", "SELECT DISTINCT raw_query FROM ranked")
 
 
 def _counted(progress: Progress | None, total: int) -> Callable[[int], None]:
@@ -91,7 +103,6 @@ def _counted(progress: Progress | None, total: int) -> Callable[[int], None]:
 
 def number(engine: Engine, titles: pa.Table | None) -> None:
     """Steps `queries`, `documents` and `rankings`: the universe in numbers, ordered by text, so the same everywhere."""
-    forms(engine, "ranked_forms", "SELECT DISTINCT raw_query FROM ranked")
     engine.step(
         "shown",
         """
@@ -145,7 +156,7 @@ def join_log(engine: Engine, strictness: Strictness, *, source: str) -> dict[str
         """,
     )
     unknown = _unknown(engine, strictness, source)
-    mismatched = "table_rank IS NULL OR table_rank <> rank" if not strictness.judged else "rank IS NOT NULL"
+    mismatched = "table_rank IS NULL OR table_rank <> rank" if not strictness.judged else "false"
     drift = _drift(engine, mismatched)
     if strictness.on_mismatch == "error" and drift["mismatched clicks"]:
         raise LogError(

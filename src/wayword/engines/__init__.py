@@ -15,7 +15,10 @@ class Engine(Protocol):
     """What a stage may ask of the place where its tables live."""
 
     def read(self, table: str, path: Path) -> None:
-        """Make `table` from a Parquet, CSV, TSV or JSON Lines file, with a 0-based column `input_row`."""
+        """Make `table` from a Parquet, CSV, TSV or JSON Lines file, with a 0-based column `input_row`.
+
+        Parquet keeps its types; the others give text, with null for an empty field of a CSV file that is not quoted.
+        """
         ...
 
     def load(self, table: str, rows: pa.Table) -> None:
@@ -40,6 +43,10 @@ class Engine(Protocol):
 
     def ordered_sum(self, value: str, order: str) -> str:
         """SQL for the sum of `value` added up in the order of `order`, so that equal rows give equal bits."""
+        ...
+
+    def instant(self, text: str) -> str:
+        """SQL for the moment that an ISO timestamp names, as a number that sorts; null where it names none."""
         ...
 
     def close(self) -> None:

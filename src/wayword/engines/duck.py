@@ -2,21 +2,23 @@
 
 import re
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
+from wayword.engines import files
 from wayword.errors import LogError, WaywordError
 
-_READERS = {
-    ".parquet": "read_parquet(:path)",
-    ".csv": "read_csv(:path, header = true, all_varchar = true, nullstr = '')",
-    ".tsv": "read_csv(:path, header = true, all_varchar = true, nullstr = '', delim = '\t')",
-    ".jsonl": "read_json(:path, format = 'newline_delimited', convert_strings_to_integers = false)",
-    ".ndjson": "read_json(:path, format = 'newline_delimited', convert_strings_to_integers = false)",
-}
+_CSV = """read_csv(:path, columns = {columns}, delim = {delimiter}, auto_detect = false, header = true, quote = '"',
+    escape = '"', comment = '', nullstr = '', allow_quoted_nulls = false, compression = {compression})"""
+_JSON = "read_json(:path, columns = {columns}, format = 'newline_delimited', compression = {compression})"
+_JSON_OBJECTS = "read_ndjson_objects(:path, compression = {compression})"
+_PARQUET = "read_parquet(:path, binary_as_string = true, hive_partitioning = false)"
+LONGEST_REASON = 1000
+"""So many characters of what DuckDB says are shown: it quotes a broken line in full."""
 
 
 class DuckDB:
@@ -28,25 +30,49 @@ class DuckDB:
         )
         settings: dict[str, Any] = {"temp_directory": self._spill.name}
         self._connection = duckdb.connect(config=settings | ({"threads": threads} if threads else {}))
+        self._connection.execute("SET TimeZone = 'UTC'")  # the same log gives the same tables everywhere
 
     def read(self, table: str, path: Path) -> None:
         """See `Engine.read`."""
-        suffixes = [s.lower() for s in path.suffixes if s.lower() != ".gz"]
-        reader = _READERS.get(suffixes[-1] if suffixes else "")
-        if not path.is_file():
-            raise LogError(f"There is no file {path}.")
-        if reader is None:
-            raise LogError(
-                f"Found {path.name}; expected a file ending in {', '.join(_READERS)} (CSV and JSON may be .gz)."
-            )
+        kind = files.kind_of(path)
+        alias = Path(tempfile.mkdtemp(dir=self._spill.name)) / f"input{kind}"
+        alias.symlink_to(path.absolute())  # DuckDB gives characters such as * and = in a name a meaning
         try:
             self._execute(
-                f"CREATE OR REPLACE TABLE {table} AS SELECT row_number() OVER () - 1 AS input_row, * "
-                f"FROM {reader}",
-                {"path": str(path)},
+                f"CREATE OR REPLACE TABLE {table} AS SELECT row_number() OVER () - 1 AS {files.ROW}, * "
+                f"FROM {self._reader(kind, path, str(alias))}",
+                {"path": str(alias)},
             )
         except duckdb.Error as problem:
-            raise LogError(f"Cannot read {path}: {problem}") from problem
+            raise LogError(f"Cannot read {path}: {_brief(problem, str(alias), path)}") from problem
+
+    def _reader(self, kind: str, path: Path, alias: str) -> str:
+        """SQL for the rows of a file; CSV and JSON give text alone, so that nothing is guessed from a sample."""
+        if kind == files.PARQUET:
+            files.names_in_parquet(path)
+            return _PARQUET
+        compression = _text("gzip" if files.is_compressed(path) else "none")
+        if kind in files.JSON_LINES:
+            names = self._json_names(_JSON_OBJECTS.format(compression=compression), path, alias)
+            return _JSON.format(columns=_all_text(names), compression=compression)
+        delimiter = files.DELIMITERS[kind]
+        columns = _all_text(files.names_in_header(path, delimiter))
+        return _CSV.format(columns=columns, delimiter=_text(delimiter), compression=compression)
+
+    def _json_names(self, objects: str, path: Path, alias: str) -> list[str]:
+        """The keys of all lines, in the order in which they turn up."""
+        other = self._execute(
+            f"SELECT json FROM {objects} WHERE json_type(json) <> 'OBJECT' LIMIT 1", {"path": alias}
+        ).fetchone()
+        if other:
+            raise LogError(f"{path}: found the line {other[0][:200]}; expected one JSON object per line.")
+        rows = self._execute(
+            f"""SELECT key FROM (SELECT line, unnest(keys) AS key, unnest(range(len(keys))) AS place FROM (
+                  SELECT row_number() OVER () AS line, json_keys(json) AS keys FROM {objects}))
+                GROUP BY key ORDER BY min(line), min(place)""",
+            {"path": alias},
+        ).fetchall()
+        return files.distinct([row[0] for row in rows], path)
 
     def load(self, table: str, rows: pa.Table) -> None:
         """See `Engine.load`."""
@@ -82,6 +108,11 @@ class DuckDB:
         """See `Engine.ordered_sum`."""
         return f"sum({value} ORDER BY {order})"
 
+    def instant(self, text: str) -> str:
+        """See `Engine.instant`."""
+        moment = f"TRY_CAST({text} AS TIMESTAMPTZ)"
+        return f"CASE WHEN isfinite({moment}) THEN epoch_us({moment}) END"
+
     def close(self) -> None:
         """See `Engine.close`."""
         self._connection.close()
@@ -91,9 +122,30 @@ class DuckDB:
         return self._connection.execute(_dollars(sql), values or None)
 
 
+_QUOTED_OR_PARAMETER = re.compile(r"""("(?:[^"]|"")*"|'(?:[^']|'')*')|(?<!:):([a-z_]+)\b""")
+
+
 def _dollars(sql: str) -> str:
-    """DuckDB's way to write the parameters `:name`."""
-    return re.sub(r"(?<!:):([a-z_]+)\b", r"$\1", sql)
+    """DuckDB's way to write the parameters `:name`; what stands in quotes is left alone.
+
+    >>> _dollars('SELECT "a:b", e::INT FROM t WHERE f < :first')
+    'SELECT "a:b", e::INT FROM t WHERE f < $first'
+    """
+    return _QUOTED_OR_PARAMETER.sub(lambda found: found[1] or f"${found[2]}", sql)
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _all_text(names: Sequence[str]) -> str:
+    return "{" + ", ".join(f"{_text(name)}: 'VARCHAR'" for name in names) + "}"
+
+
+def _brief(problem: Exception, alias: str, path: Path) -> str:
+    """What DuckDB found, without its advice on settings that are ours."""
+    found = re.split(r"\nPossible (?:fixes|Solution)|\n\nLINE \d|\n  file = ", str(problem))[0]
+    return found.replace(alias, path.name).strip()[:LONGEST_REASON]
 
 
 def _failed(step: str, sql: str, problem: Exception) -> WaywordError:

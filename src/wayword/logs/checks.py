@@ -5,8 +5,11 @@ from typing import Any
 
 from wayword.engines import Engine
 from wayword.errors import LogError
+from wayword.logs.columns import CONTEXT, Columns
 
 EXAMPLES = 5
+LARGEST = 1e100
+"""The largest number of a context column: its square, summed over a log, is still a number."""
 
 
 @dataclass(frozen=True)
@@ -20,28 +23,34 @@ class Check:
 
 
 LOG_CHECKS = (
-    Check("a row without a query", "text in `query`", "rows", "raw_query IS NULL OR trim(raw_query) = ''"),
+    Check("a row without a query", "text in `query`", "typed", "text IS NULL OR text = ''"),
+    Check(
+        "a row without a search_id",
+        "one in every row, or no column `search_id` (then every row is a search)",
+        "typed",
+        "search_id IS NULL",
+    ),
     Check(
         "a rank that is not a whole number from 1 up",
         "the 1-based position at which the clicked document was shown",
-        "rows",
+        "typed",
         "document IS NOT NULL AND (rank IS NULL OR NOT (rank >= 1 AND rank < 2147483648) OR rank <> floor(rank))",
     ),
     Check(
-        "a weight that is negative or not a number",
-        "a finite weight from 0 up, or none (counts as 1)",
-        "rows",
-        "NOT (weight >= 0 AND weight < CAST('inf' AS DOUBLE)) OR (weight IS NULL AND weight_text IS NOT NULL)",
+        "a weight that is negative, huge or not a number",
+        "a weight from 0 to a thousand million, or none (counts as 1)",
+        "typed",
+        "NOT (weight >= 0 AND weight <= 1000000000) OR (weight IS NULL AND weight_text IS NOT NULL)",
     ),
 )
 
 JUDGMENT_CHECKS = (
-    LOG_CHECKS[0],
-    Check("a judgment without a document", "a document in every row", "rows", "document IS NULL"),
+    *LOG_CHECKS[:2],
+    Check("a judgment without a document", "a document in every row", "typed", "document IS NULL"),
     Check(
         "a grade that is negative or not a number",
         "a finite grade from 0 (not relevant) up",
-        "rows",
+        "typed",
         "weight IS NULL OR NOT (weight >= 0 AND weight < 1000)",
     ),
 )
@@ -50,9 +59,16 @@ SEARCH_CHECKS = (
     Check(
         "a search_id that stands for two queries or two prefixes",
         "one query and one prefix per search_id",
-        "(SELECT search_id, count(DISTINCT text) AS queries, count(DISTINCT prefix) AS prefixes, "
+        "(SELECT search_id, count(DISTINCT text) AS queries, "
+        "count(DISTINCT coalesce(prefix, CASE WHEN untyped THEN '' END)) AS prefixes, "
         "min(raw_query) AS one, max(raw_query) AS another FROM typed GROUP BY search_id)",
         "queries > 1 OR prefixes > 1",
+    ),
+    Check(
+        "a search_id that stands for two users",
+        "one user per search_id",
+        "(SELECT search_id, min(user_id) AS one, max(user_id) AS another FROM typed GROUP BY search_id)",
+        "one <> another",
     ),
     Check(
         "a document with two ranks (or grades) in one search",
@@ -64,7 +80,12 @@ SEARCH_CHECKS = (
 )
 
 RANKINGS_CHECKS = (
-    Check("a row without a query", "text in `query`", "ranked", "raw_query IS NULL OR trim(raw_query) = ''"),
+    Check(
+        "a row without a query",
+        "text in `query`",
+        "(SELECT r.*, f.text FROM ranked AS r LEFT JOIN ranked_forms AS f ON f.raw = r.raw_query)",
+        "text IS NULL OR text = ''",
+    ),
     Check("a row without a document", "a document in every row", "ranked", "document IS NULL"),
     Check(
         "a rank that is not a whole number from 1 up",
@@ -82,6 +103,28 @@ RANKINGS_CHECKS = (
 )
 
 
+def context_checks(engine: Engine, columns: Columns) -> tuple[Check, ...]:
+    """One value per search and context column, since a context is what is known when we complete; no huge number."""
+    kinds = engine.columns("typed")
+    checks = []
+    for name, stored in zip(columns.context, columns.stored, strict=True):
+        column = engine.quote(stored)
+        one = Check(
+            f"a search_id with two values of the context column {name}",
+            "one context per search (leave out a column that describes the click)",
+            f"(SELECT search_id, min({column}) AS one, max({column}) AS another FROM typed GROUP BY search_id)",
+            "one <> another",
+        )
+        small = Check(
+            f"a number that is infinite or too large in the context column {name}",
+            f"numbers from -{LARGEST:g} to {LARGEST:g}",
+            f"(SELECT input_row, raw_query, {column} AS number FROM typed)",
+            f"abs(number) > {LARGEST}",
+        )
+        checks += [one, small] if kinds[stored].upper() == "DOUBLE" else [one]
+    return tuple(checks)
+
+
 def enforce(engine: Engine, checks: tuple[Check, ...], *, source: str) -> None:
     """Run the checks in order and refuse the source with all that failed."""
     problems = [problem for check in checks if (problem := _problem(engine, check))]
@@ -95,13 +138,28 @@ def _problem(engine: Engine, check: Check) -> str | None:
     ]
     if not count:
         return None
-    rows = engine.arrow(f"SELECT * FROM {check.table} AS t WHERE {check.bad} LIMIT {EXAMPLES}").to_pylist()
+    rows = engine.arrow(
+        f"SELECT * FROM {check.table} AS t WHERE {check.bad} ORDER BY 1, 2 LIMIT {EXAMPLES}"
+    ).to_pylist()
     examples = "\n".join(f"    {describe(row)}" for row in rows)
     return f"- found {check.found} ({count:,} in all); expected {check.expected}. For example:\n{examples}"
 
 
+_SHOWN_AS = {
+    "raw_query": "query",
+    "rank_text": "rank",
+    "weight_text": "weight",
+    "user_id": "user",
+    "time_text": "time",
+}
+_INTERNAL = ("input_row", "text", "untyped")
+
+
 def describe(row: dict[str, Any]) -> str:
-    """One offending row for people: its place in the file first, what it does not have left out."""
+    """One offending row for people: its place in the file first, values as given, what it does not have left out."""
     place = f"row {row['input_row'] + 1}: " if "input_row" in row else ""
-    values = {name: value for name, value in row.items() if value is not None and name != "input_row"}
-    return place + ", ".join(f"{name.removeprefix('raw_')}={value!r}" for name, value in values.items())
+    given = {name: value for name, value in row.items() if value is not None and name not in _INTERNAL}
+    shown = {
+        _SHOWN_AS.get(name, name.removeprefix(CONTEXT)): value for name, value in reversed(given.items())
+    }
+    return place + ", ".join(f"{name}={value!r}" for name, value in reversed(shown.items()))

@@ -8,7 +8,8 @@ from wayword.errors import LogError
 REQUIRED = ("query", "document", "rank")
 JUDGED = ("query", "document", "grade")
 OPTIONAL = ("prefix", "search_id", "weight", "user", "time")
-NUMERIC = ("TINYINT", "SMALLINT", "INTEGER", "INT", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
+CONTEXT = "context_"
+"""Stands before the name of a context column in every table, so that none can be taken for one of ours."""
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,11 @@ class Columns:
     names: tuple[str, ...]
     context: tuple[str, ...]
     judged: bool
+
+    @property
+    def stored(self) -> tuple[str, ...]:
+        """The context columns as tables name them."""
+        return tuple(CONTEXT + name for name in self.context)
 
     def has(self, name: str) -> bool:
         """Whether the log came with this column."""
@@ -41,44 +47,51 @@ def find(engine: Engine, raw: str, *, judged: bool, source: str) -> Columns:
 
 def typed(engine: Engine, raw: str, columns: Columns) -> None:
     """Step `rows`: one row per raw row, every known column of its type (null where it has no such value)."""
-    text = {
-        n: f"CAST({n} AS VARCHAR)" if columns.has(n) else "CAST(NULL AS VARCHAR)"
-        for n in (*OPTIONAL, "grade")
-    }
-    number = {
-        n: f"TRY_CAST({n} AS DOUBLE)" if columns.has(n) else "CAST(NULL AS DOUBLE)" for n in ("rank", "grade")
-    }
-    weight = "TRY_CAST(weight AS DOUBLE)" if columns.has("weight") else "CAST(1 AS DOUBLE)"
+
+    def text(name: str) -> str:
+        return as_text(engine, raw, name) if columns.has(name) else "CAST(NULL AS VARCHAR)"
+
+    rank, amount = ("CAST(NULL AS VARCHAR)", "grade") if columns.judged else (text("rank"), "weight")
     engine.step(
         "rows",
         f"""
         SELECT input_row,
-               CAST(query AS VARCHAR) AS raw_query,
-               NULLIF(CAST(document AS VARCHAR), '') AS document,
-               {number["rank"]} AS rank,
-               {text["weight"]} AS weight_text,
-               {number["grade"] if columns.judged else weight} AS weight,
-               {text["prefix"]} AS raw_prefix,
-               NULLIF({text["search_id"]}, '') AS search_id,
-               {text["user"]} AS user_id,
-               {text["time"]} AS time_text
-               {"".join(f", {_context(engine, raw, n)}" for n in columns.context)}
+               {text("query")} AS raw_query,
+               NULLIF({text("document")}, '') AS document,
+               {rank} AS rank_text,
+               TRY_CAST({rank} AS DOUBLE) AS rank,
+               NULLIF({text(amount)}, '') AS weight_text,
+               TRY_CAST({text(amount)} AS DOUBLE) AS weight,
+               {text("prefix")} AS raw_prefix,
+               NULLIF({text("search_id")}, '') AS search_id,
+               NULLIF({text("user")}, '') AS user_id,
+               NULLIF({text("time")}, '') AS time_text
+               {"".join(f", {_context(engine, raw, n)} AS {engine.quote(CONTEXT + n)}" for n in columns.context)}
         FROM {raw}
         """,
     )
 
 
-def _context(engine: Engine, raw: str, name: str) -> str:
-    """A context column stays a number where it is one, also when it arrives as text, as in a CSV file."""
+def as_text(engine: Engine, table: str, name: str) -> str:
+    """SQL for a column as text. Whole numbers lose the ".0" that they get where a column of integers has gaps."""
     column = engine.quote(name)
-    kind = engine.columns(raw)[name].upper().split("(")[0]
-    if kind in NUMERIC or (kind == "VARCHAR" and _all_numbers(engine, raw, column)):
-        return f"TRY_CAST({column} AS DOUBLE) AS {column}"
-    return f"CAST({column} AS VARCHAR) AS {column}"
+    text = f"CAST({column} AS VARCHAR)"
+    if engine.columns(table)[name].upper() not in ("FLOAT", "DOUBLE"):
+        return text
+    whole = f"{column} = floor({column}) AND abs({column}) < {2**53}"
+    return f"CASE WHEN {whole} THEN CAST(CAST({column} AS BIGINT) AS VARCHAR) ELSE {text} END"
 
 
-def _all_numbers(engine: Engine, raw: str, column: str) -> bool:
+def _context(engine: Engine, raw: str, name: str) -> str:
+    """A context column is a number where all of its values are, whatever the file says of its type.
+
+    So a CSV file, in which everything is text, gives the same table as any other. NaN and empty text are missing.
+    """
+    text = f"NULLIF({as_text(engine, raw, name)}, '')"
+    number = f"TRY_CAST({text} AS DOUBLE)"
     counts = engine.arrow(
-        f"SELECT count({column}) AS given, count(TRY_CAST({column} AS DOUBLE)) AS numbers FROM {raw}"
+        f"SELECT count({text}) AS given, count({number}) AS numbers FROM {raw}"
     ).to_pylist()[0]
-    return bool(counts["given"]) and counts["given"] == counts["numbers"]
+    if not counts["given"] or counts["given"] > counts["numbers"]:
+        return text
+    return f"CASE WHEN isnan({number}) THEN NULL ELSE {number} END"

@@ -1,7 +1,8 @@
 """The log: searches and their clicks, from a click log or from graded judgments.
 
 Two tables come out. `searches`: search (a number), search_id, split, text (the normalised query), raw_query, prefix
-(normalised, null where the log has none), user_id, time_text and the context columns. `clicks`: search, document,
+(normalised, null where the log has none), user_id, time_text and the context columns (named
+`context_…`). `clicks`: search, document,
 rank, weight; a search without a click has no row there.
 """
 
@@ -32,9 +33,10 @@ def build(engine: Engine, path: Path, config: LogConfig, *, judged: bool = False
     columns.typed(engine, "raw", found)
     if _count(engine, "rows") == 0:
         raise LogError(f"{path} is empty: it has columns but no row. Expected at least one search.")
-    checks.enforce(engine, checks.JUDGMENT_CHECKS if judged else checks.LOG_CHECKS, source=str(path))
     _normalise(engine, found)
-    checks.enforce(engine, checks.SEARCH_CHECKS, source=str(path))
+    checks.enforce(engine, checks.JUDGMENT_CHECKS if judged else checks.LOG_CHECKS, source=str(path))
+    whole = (*checks.SEARCH_CHECKS, *checks.context_checks(engine, found))
+    checks.enforce(engine, whole, source=str(path))
     _searches(engine, found)
     splits.assign(engine, config, source=str(path), timed=found.has("time"))
     _clicks(engine)
@@ -52,24 +54,29 @@ def forms(engine: Engine, table: str, sql: str) -> None:
 
 
 def _normalise(engine: Engine, found: columns.Columns) -> None:
-    """Step `typed`: rows with the normalised query and prefix and a search_id (else the row's number) in each."""
+    """Step `typed`: rows with the normalised query and prefix.
+
+    Where the log has no column search_id, every row is a search, known by its number; a judgment belongs to the
+    search of its query and prefix (no normal form has a line break).
+    """
     forms(engine, "forms", "SELECT DISTINCT raw_query FROM rows UNION SELECT DISTINCT raw_prefix FROM rows")
-    fallback = (
-        "concat(q.text, ' | ', coalesce(p.text, ''))" if found.judged else "CAST(r.input_row AS VARCHAR)"
-    )
+    search_id = "r.search_id"
+    if not found.has("search_id"):
+        of_judgment = "concat(q.text, chr(10), coalesce(p.text, ''))"
+        search_id = of_judgment if found.judged else "CAST(r.input_row AS VARCHAR)"
     engine.step(
         "typed",
         f"""
-        SELECT r.input_row, coalesce(r.search_id, {fallback}) AS search_id, r.raw_query, q.text AS text,
-               NULLIF(p.text, '') AS prefix, p.text = '' AS untyped, r.document, r.rank, r.weight,
-               r.user_id, r.time_text {"".join(f", r.{engine.quote(n)}" for n in found.context)}
-        FROM rows AS r JOIN forms AS q ON q.raw = r.raw_query LEFT JOIN forms AS p ON p.raw = r.raw_prefix
+        SELECT r.input_row, {search_id} AS search_id, r.raw_query, q.text AS text,
+               NULLIF(p.text, '') AS prefix, p.text = '' AS untyped, r.document, r.rank_text, r.rank, r.weight_text,
+               r.weight, r.user_id, r.time_text {"".join(f", r.{engine.quote(n)}" for n in found.stored)}
+        FROM rows AS r LEFT JOIN forms AS q ON q.raw = r.raw_query LEFT JOIN forms AS p ON p.raw = r.raw_prefix
         """,
     )
 
 
 def _searches(engine: Engine, found: columns.Columns) -> None:
-    context = "".join(f", min({engine.quote(n)}) AS {engine.quote(n)}" for n in found.context)
+    context = "".join(f", min({engine.quote(n)}) AS {engine.quote(n)}" for n in found.stored)
     engine.step(
         "unsplit",
         f"""

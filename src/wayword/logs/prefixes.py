@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from wayword.config import PrefixConfig
 from wayword.engines import Engine, uniform
+from wayword.errors import LogError
 from wayword.text import cut_ends
 
 
@@ -87,6 +88,11 @@ def _report(engine: Engine) -> dict[str, int]:
                   AND s.search NOT IN (SELECT search FROM instances)) AS dropped
         """
     ).to_pylist()[0]
+    if not counts["instances"]:
+        raise LogError(
+            f"None of {counts['dropped']:,} searches has a prefix: their queries are too short to be cut as [prefixes] "
+            "asks, or the log's column `prefix` says that nothing was typed. Lower min_chars, or leave the column out."
+        )
     return {
         "distinct contexts": counts["contexts"],
         "instances": counts["instances"],

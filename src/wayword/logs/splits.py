@@ -35,8 +35,11 @@ def assign(engine: Engine, config: LogConfig, *, source: str, timed: bool) -> No
                 f'{source} has no column `time`; [log] split = "time" needs one. Use split = "hash" instead.'
             )
         share, bounds = "share", {"first": config.retriever_share, "second": both}
-        ranked = f"""(SELECT *, (row_number() OVER (ORDER BY {_clock(engine, source)}, search_id) - 1)
-                      / CAST(count(*) OVER () AS DOUBLE) AS share FROM unsplit)"""
+        clock = _clock(engine, source)
+        ranked = f"""(SELECT s.*, (row_number() OVER (ORDER BY first.clock, s.search_id) - 1)
+                        / CAST(count(*) OVER () AS DOUBLE) AS share
+                      FROM unsplit AS s JOIN (SELECT search_id, min({clock}) AS clock FROM typed GROUP BY search_id)
+                        AS first ON first.search_id = s.search_id)"""
     engine.step(
         "searches",
         f"""
@@ -49,13 +52,21 @@ def assign(engine: Engine, config: LogConfig, *, source: str, timed: bool) -> No
 
 
 def _clock(engine: Engine, source: str) -> str:
-    """SQL for the time as something that sorts: a number where every time is one, else a timestamp."""
-    for kind in ("DOUBLE", "TIMESTAMP"):
-        clock = f"TRY_CAST(time_text AS {kind})"
-        bad = engine.arrow(
-            f"SELECT search_id, time_text AS time FROM unsplit WHERE {clock} IS NULL LIMIT {EXAMPLES}"
-        )
-        if bad.num_rows == 0:
-            return clock
-    examples = "\n".join(f"    {describe(row)}" for row in bad.to_pylist())
-    raise LogError(f"{source} has times that are neither numbers nor timestamps. For example:\n{examples}")
+    """SQL for the time of a row as a number: as it stands where every time is a number, else of an ISO timestamp."""
+    number = "TRY_CAST(time_text AS DOUBLE)"
+    infinity = "CAST('inf' AS DOUBLE)"
+    clocks = (f"CASE WHEN abs({number}) < {infinity} THEN {number} END", engine.instant("time_text"))
+    unread = {clock: f"FROM typed WHERE {clock} IS NULL" for clock in clocks}
+    counts = {c: engine.arrow(f"SELECT count(*) AS n {bad}")["n"][0].as_py() for c, bad in unread.items()}
+    best = min(clocks, key=lambda clock: counts[clock])
+    if not counts[best]:
+        return best
+    rows = engine.arrow(
+        f"""SELECT input_row, search_id, coalesce(time_text, '') AS time {unread[best]}
+            ORDER BY input_row LIMIT {EXAMPLES}"""
+    )
+    examples = "\n".join(f"    {describe(row)}" for row in rows.to_pylist())
+    raise LogError(
+        f"{source} has {counts[best]:,} times that cannot be read; expected numbers in every row, or ISO timestamps "
+        f"in every row. For example:\n{examples}"
+    )

@@ -47,8 +47,7 @@ class Completer:
             workspace = Workspace.open(workspace)
         config = Config.parse(workspace.manifest["settings"])
         at = {stage: workspace.folder(stage) for stage in workspace.manifest["stages"]}
-        schema = tables.read(at["log"], "searches").schema
-        columns = {name: schema.field(name).type for name in context_columns(at["log"])}
+        columns = context_columns(at["log"])
         shown = tables.read(at["rankings"], "queries")["shown"].to_pylist()
         return cls(shown, load_policies(at, config), columns)
 

@@ -3,9 +3,12 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
+
 from wayword import tables
 from wayword.config import LogConfig
 from wayword.logs import log
+from wayword.logs.columns import CONTEXT
 from wayword.stages import Report, tables_in
 
 SEARCH_COLUMNS = (
@@ -34,12 +37,15 @@ def write(out: Path, source: Source, config: LogConfig) -> Report:
     """Fill `out`."""
     with tables_in(out) as engine:
         found = log.build(engine, source.log, config, judged=source.judged)
-        columns = ", ".join([*SEARCH_COLUMNS, *map(engine.quote, found.columns.context)])
+        columns = ", ".join([*SEARCH_COLUMNS, *map(engine.quote, found.columns.stored)])
         tables.save(engine, out, "searches", "search", columns)
         tables.save(engine, out, "clicks", "search, document, rank, weight")
     return {**found.report, "context columns": list(found.columns.context)}
 
 
-def context_columns(folder: Path) -> list[str]:
-    """The names of the log's context columns, in its order."""
-    return [name for name in tables.read(folder, "searches").column_names if name not in SEARCH_COLUMNS]
+def context_columns(folder: Path) -> dict[str, pa.DataType]:
+    """The log's context columns by name, in its order, with their types."""
+    schema = tables.read(folder, "searches").schema
+    return {
+        field.name.removeprefix(CONTEXT): field.type for field in schema if field.name.startswith(CONTEXT)
+    }

@@ -9,6 +9,7 @@ from wayword.config import RankingsConfig
 from wayword.documents import rankings
 from wayword.engines import Engine
 from wayword.errors import LogError
+from wayword.logs.columns import as_text
 from wayword.stages import Advance, Folders, Report, tables_in
 from wayword.stages.log import Source
 
@@ -55,7 +56,7 @@ def _documents(engine: Engine, path: Path) -> pa.Table:
     if "document" not in names or "title" not in names:
         raise LogError(f"{path} has the columns {', '.join(names)}; expected document and title.")
     texts = [name for name in names if name in ("name", "title")]
-    columns = ", ".join(f"coalesce(CAST({name} AS VARCHAR), '') AS {name}" for name in texts)
+    columns = ", ".join(f"coalesce({as_text(engine, 'described', name)}, '') AS {name}" for name in texts)
     return engine.arrow(
-        f"SELECT CAST(document AS VARCHAR) AS document, {columns} FROM described ORDER BY input_row"
+        f"SELECT {as_text(engine, 'described', 'document')} AS document, {columns} FROM described ORDER BY input_row"
     )

@@ -1,0 +1,89 @@
+"""Input files: which kinds there are, and the names of their columns, read before any engine may rename them.
+
+Engines tell columns apart without regard to case and quietly number the second of two that look alike. Which of them
+is meant is for the user to say, so such a file is refused here.
+"""
+
+import csv
+import gzip
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from wayword.errors import LogError
+
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+JSON_LINES = (".jsonl", ".ndjson")
+PARQUET = ".parquet"
+ROW = "input_row"
+"""The column that every read table has besides its own: the 0-based place of a row in its file."""
+
+
+def kind_of(path: Path) -> str:
+    """The ending that says how to read a file; `.gz` after it only says that it is compressed."""
+    if path.is_dir():
+        raise LogError(f"{path} is a folder; expected a file.")
+    if not path.is_file():
+        raise LogError(f"There is no file {path}.")
+    kind = path.with_suffix("").suffix.lower() if is_compressed(path) else path.suffix.lower()
+    known = (PARQUET, *DELIMITERS, *JSON_LINES)
+    if kind not in known or (kind == PARQUET and is_compressed(path)):
+        raise LogError(
+            f"Found {path.name}; expected a file ending in {', '.join(known)} (CSV and JSON may be .gz)."
+        )
+    if path.stat().st_size == 0:
+        raise LogError(f"{path} is empty: it has 0 bytes. Expected columns and at least one row.")
+    return kind
+
+
+def is_compressed(path: Path) -> bool:
+    """Whether the name says so."""
+    return path.suffix.lower() == ".gz"
+
+
+def names_in_header(path: Path, delimiter: str) -> list[str]:
+    """The first record of a CSV or TSV file."""
+    try:
+        with (gzip.open if is_compressed(path) else open)(
+            path, "rt", encoding="utf-8-sig", newline=""
+        ) as file:
+            return distinct(next(csv.reader(file, delimiter=delimiter), []), path)
+    except UnicodeDecodeError as problem:
+        raise LogError(f"{path} is not UTF-8 text ({problem}). Save it as UTF-8.") from problem
+    except (OSError, EOFError, zlib.error, csv.Error) as problem:
+        raise LogError(f"Cannot read {path}: {problem}") from problem
+
+
+def names_in_parquet(path: Path) -> list[str]:
+    """The columns of a Parquet file's schema."""
+    try:
+        return distinct(pq.read_schema(path).names, path)
+    except (OSError, pa.ArrowException) as problem:
+        raise LogError(f"Cannot read {path}: {problem}") from problem
+
+
+def distinct(names: Sequence[str], path: Path) -> list[str]:
+    """The names, refused if one is missing, is ours, or differs from another in case at most."""
+    if not names:
+        raise LogError(f"{path} is empty: it has no columns. Expected columns and at least one row.")
+    seen: dict[str, str] = {}
+    for place, name in enumerate(names, start=1):
+        if "\0" in name:
+            raise LogError(f"{path}: the name of column {place} has a NUL character ({name!r}). Rename it.")
+        if not name.strip():
+            raise LogError(
+                f"{path}: column {place} of {len(names)} has no name. Name it, or leave it out (pandas: "
+                "index=False)."
+            )
+        if name.lower() == ROW:
+            raise LogError(f"{path} has a column {name}; Wayword uses that name itself. Rename the column.")
+        if name.lower() in seen:
+            raise LogError(
+                f"{path} has two columns of one name: {seen[name.lower()]!r} and {name!r} (case does not count). "
+                "Rename one of them."
+            )
+        seen[name.lower()] = name
+    return list(names)
