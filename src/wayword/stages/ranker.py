@@ -33,7 +33,7 @@ def write(out: Path, at: Folders, config: Config, measure: utility.Measure, adva
         labels = _labels(engine, candidates, chosen, measure)
     featuriser = Featuriser.build(
         retrievers.texts,
-        retrievers.popularity,
+        retrievers.popularity.astype(np.float64),
         make_encoder(retrievers.texts, config.features),
         ContextColumns.fit(typed),
     )
