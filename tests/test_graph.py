@@ -68,7 +68,7 @@ def test_equal_utilities_go_by_query_number_also_where_rounding_differs() -> Non
 
 def test_a_stored_zero_is_no_utility() -> None:
     demand = csr_array((np.array([0.0]), (np.array([0]), np.array([0]))), shape=(1, 1))
-    assert graph.best_queries(demand, csr_array([[1.0]]), 3).query.tolist() == []
+    assert graph.best_queries(demand, csr_array(np.ones((1, 1))), 3).query.tolist() == []
 
 
 def test_blocks_of_contexts_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
