@@ -5,15 +5,20 @@ UV := .uv/bin/uv
 help:                     ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
-$(UV):
-	$(PYTHON) -m venv .uv
-	.uv/bin/python -m pip install --quiet uv
+demo: install             ## simulate a world, learn from its clicks, complete (under two minutes)
+	$(BIN)/wayword demo --out demo
 
-.venv/.installed: $(UV) requirements.lock pyproject.toml
-	test -x $(BIN)/python || $(UV) venv --quiet --python $(PYTHON) .venv
-	$(UV) pip sync --quiet --python $(BIN)/python requirements.lock
-	$(UV) pip install --quiet --python $(BIN)/python --no-deps --editable .
-	touch $@
+test: install .venv/.bert ## install what the tests need and run them all
+	$(BIN)/python -m pytest
+
+check: test               ## format, lint, strict types and tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: install           ## format the code and mend what can be mended
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
 
 install: .venv/.installed ## create the locked environment in .venv
 
@@ -21,8 +26,21 @@ lock: $(UV)               ## renew requirements.lock from pyproject.toml
 	$(UV) pip compile pyproject.toml --group dev --extra pecos --universal --python-version 3.11 \
 	  --generate-hashes --no-header --no-annotate --upgrade --quiet --output-file requirements.lock
 
-format: install           ## format the code
-	$(BIN)/ruff format .
-	$(BIN)/ruff check --fix .
+$(UV):
+	$(PYTHON) -m venv .uv
+	.uv/bin/python -m pip install --quiet uv
 
-.PHONY: help install lock format demo test check
+.venv/.installed: $(UV) requirements.lock pyproject.toml
+	@$(PYTHON) -c "import sys; sys.exit(sys.version_info[:2] not in ((3, 11), (3, 12)))" || \
+	  { echo "Wayword needs Python 3.11 or 3.12; $(PYTHON) is another. Try: make PYTHON=python3.12 ..."; exit 1; }
+	test -x $(BIN)/python || $(UV) venv --quiet --python $(PYTHON) .venv
+	$(UV) pip sync --quiet --python $(BIN)/python requirements.lock
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps --editable .
+	touch $@
+
+# The extra `bert` comes by pip, whose find-links can offer a CPU build of torch; uv does not look there.
+.venv/.bert: .venv/.installed requirements-bert.txt
+	.uv/bin/python -m pip --python $(BIN)/python install --quiet --requirement requirements-bert.txt
+	touch $@
+
+.PHONY: help demo test check format install lock

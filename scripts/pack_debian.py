@@ -114,7 +114,7 @@ def related_names(field: str) -> list[str]:
 
 
 def pack(records: Iterable[Record]) -> pa.Table:
-    """The catalogue, by package name: relations as row numbers, without those that leave it or are to oneself.
+    """The catalogue, by package name: relations as row numbers, only those to others within it.
 
     >>> mutt = {"package": "mutt", "title": "", "section": "mail", **dict.fromkeys(KINDS, ["gpg", "mutt"])}
     >>> gpg = {"package": "gpg", "title": "", "section": "utils", **dict.fromkeys(KINDS, ["lost"])}

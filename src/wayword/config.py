@@ -83,9 +83,9 @@ class RetrieverConfig:
     """`pecos` is the paper's; `auto` takes it if it is installed and `popular` (prefix-exact) otherwise."""
     candidates: int = 50
     """How many queries are proposed per context."""
-    beam: int = 10
+    beam: int = 20
     """Width of the beam search in the PECOS tree."""
-    max_leaf: int = 100
+    max_leaf: int = 25
     """Most queries in one leaf of the PECOS tree."""
     seed: int = 0
     """Of the clustering that makes the tree."""

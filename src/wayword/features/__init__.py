@@ -1,4 +1,4 @@
-"""What the ranker knows of a context and a query. Encoders are a family; `pairs.Featuriser` puts all together."""
+"""What the ranker knows of a context and a query: a family of text encoders, and `pairs.Featuriser`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,6 +27,7 @@ def load_encoder(folder: Path) -> Encoder:
     kind = read_settings(folder / SETTINGS).get("kind")
     if kind not in ENCODERS:
         raise WorkspaceError(
-            f"Found encoder {kind!r} in {folder}; expected one of {', '.join(ENCODERS)}. Train the ranker again."
+            f"Found encoder {kind!r} in {folder}; expected one of {', '.join(ENCODERS)}. "
+            "Train the ranker again."
         )
     return ENCODERS[kind].load(folder)

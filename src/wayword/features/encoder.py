@@ -1,4 +1,4 @@
-"""What an encoder of texts can do, and reading a saved one. Members: `features.light`, `features.transformer`."""
+"""What an encoder of texts can do. Members: `features.light`, `features.transformer`."""
 
 import json
 from collections.abc import Sequence
@@ -22,11 +22,11 @@ class Encoder(Protocol):
         ...
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row per text; a text has the same bits alone as among others. For prefixes: trained on and served."""
+        """One row per text, the same bits alone as among others. For prefixes, which are served."""
         ...
 
     def encode_stored(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row per text, as fast as it goes. For queries: encoded once, and the stored vectors used everywhere."""
+        """One row per text, as fast as it goes: for queries, encoded once and stored."""
         ...
 
     def save(self, folder: Path) -> None:
@@ -41,7 +41,9 @@ def unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
     """
     length = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
-    return np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 0)
+    result = np.zeros_like(vectors)
+    np.divide(vectors, length, out=result, where=length > 0)
+    return result
 
 
 def read_settings(path: Path) -> dict[str, Any]:

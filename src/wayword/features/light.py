@@ -1,4 +1,4 @@
-"""The built-in encoder: hashed character n-grams → idf → SVD → length 1. Small, quick, needs no model to be fetched."""
+"""The built-in encoder: hashed character n-grams → idf → SVD → length 1. Small, quick, no model to fetch."""
 
 import json
 from collections.abc import Sequence
@@ -41,13 +41,13 @@ def _vectorizer() -> Any:
 
 @dataclass(frozen=True)
 class LightEncoder:
-    """`projection[bucket]` is what one n-gram adds to the vector of a text: its idf times its place in the SVD."""
+    """`projection[bucket]` is what an n-gram adds to a text's vector: its idf times its place in the SVD."""
 
     projection: NDArray[np.float32]
 
     @classmethod
     def fit(cls, texts: Sequence[str], dimensions: int, seed: int) -> "LightEncoder":
-        """Learn from the distinct texts, in whatever order they come. Dimensions that they cannot fill are zero."""
+        """Learn from the distinct texts, in whatever order. Dimensions that they cannot fill are zero."""
         from sklearn.utils.extmath import randomized_svd
         from threadpoolctl import threadpool_limits
 
@@ -100,7 +100,7 @@ class LightEncoder:
         found = (settings.get("ngrams"), settings.get("buckets"), projection.ndim, len(projection))
         if found != (list(NGRAMS), BUCKETS, 2, BUCKETS) or projection.dtype != np.float32:
             raise WorkspaceError(
-                f"{folder} holds an encoder of another kind or version: (n-grams, buckets, axes, rows) = {found}, "
+                f"{folder} holds an encoder of another version: (n-grams, buckets, axes, rows) = {found}, "
                 f"expected {(list(NGRAMS), BUCKETS, 2, BUCKETS)}. Train the ranker again."
             )
         return cls(projection)

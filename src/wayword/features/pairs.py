@@ -1,7 +1,7 @@
 """The features of (context, query) pairs: the same code in training and in serving.
 
-No search may enter the features computed for itself: give `build` a popularity counted on other searches than those
-whose pairs it will describe (the retriever's split, for a ranker trained on the ranker's split).
+No search may enter the features computed for itself: give `build` a popularity counted on other searches than
+those whose pairs it will describe (the retriever's split, for a ranker trained on the ranker's split).
 """
 
 import json
@@ -30,7 +30,7 @@ PAIR_FEATURES = (
     "characters_to_type",  # of a query that does not start with the prefix: all of them
     "starts_with",
     "shared_words",  # share of the prefix's distinct words that are words of the query
-    "trigram_containment",  # share of the prefix's trigrams that are in the query: 1 if the query starts with it
+    "trigram_containment",  # share of the prefix's trigrams that the query has: 1 if it starts with it
     "trigram_jaccard",
     "log_popularity",
     "retriever_score",
@@ -101,7 +101,7 @@ class Featuriser:
         ]
 
     def features(self, contexts: pa.Table, candidates: Candidates) -> NDArray[np.float32]:
-        """One row per candidate. A context has the same bits alone as among others; no value is NaN or infinite."""
+        """One row per candidate. A context has the same bits alone as among others; no value is NaN."""
         texts = contexts[PREFIX].to_pylist()
         number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
         prefixes = _Prefixes.of(list(number), self.queries, self.encoder)

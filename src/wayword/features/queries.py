@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from wayword.features.ragged import Ragged
 
 @dataclass(frozen=True)
 class Queries:
-    """Row i of every array is about query i. Trigrams and words are sorted places in the sorted vocabularies."""
+    """Row i of every array is about query i. Trigrams and words are sorted places in their vocabularies."""
 
     characters: Ragged
     trigrams: Ragged
@@ -59,7 +60,7 @@ class Queries:
     @classmethod
     def load(cls, folder: Path) -> "Queries":
         """Map what `save` wrote into memory."""
-        loaded = {}
+        loaded: dict[str, Any] = {}
         for field in fields(cls):
             if field.type is Ragged:
                 values, starts = (

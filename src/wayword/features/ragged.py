@@ -1,4 +1,4 @@
-"""Rows of different lengths in two flat arrays: how the words and trigrams of texts are stored and compared."""
+"""Rows of different lengths in two flat arrays: how words and trigrams of texts are stored and compared."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -39,7 +39,7 @@ class Ragged:
         return np.repeat(np.arange(len(self.starts) - 1), self.lengths)
 
     def take(self, rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
-        """The values of the given rows one after the other, each with the place in `rows` that it belongs to."""
+        """(places, values): the values of the given rows one after another, each with its place in `rows`."""
         begin = self.starts[rows]
         lengths = self.starts[rows + 1] - begin
         owner = np.repeat(np.arange(len(rows)), lengths)
@@ -57,7 +57,7 @@ class Ragged:
         return Ragged.from_lengths(values[first], counts)
 
     def numbered(self, vocabulary: NDArray[Any]) -> "Ragged":
-        """Replace each value by its place in the sorted `vocabulary`; values that it does not hold are left out."""
+        """Each value replaced by its place in the sorted `vocabulary`; values not in it are left out."""
         place, known = _find(self.values, vocabulary)
         counts = np.bincount(self.owner[known], minlength=len(self.starts) - 1)
         return Ragged.from_lengths(place[known].astype(np.int32), counts)
@@ -66,7 +66,7 @@ class Ragged:
 def shared(
     left: Ragged, right: Ragged, left_rows: NDArray[Any], right_rows: NDArray[Any], *, span: int
 ) -> NDArray[np.int64]:
-    """|left[i] ∩ right[j]| for each pair (i, j) of rows that hold sorted, distinct numbers from 0 to `span` - 1.
+    """|left[i] ∩ right[j]| for each pair of rows, which hold sorted, distinct numbers from 0 to `span` - 1.
 
     >>> few = Ragged(np.array([1, 4]), np.array([0, 2]))
     >>> many = Ragged(np.array([0, 1, 4, 5, 4]), np.array([0, 4, 5]))

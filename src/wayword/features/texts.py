@@ -1,7 +1,8 @@
 """Texts as numbers that can be compared without a Python loop over pairs: characters, trigrams, words.
 
-A character here is a code point. Trigrams are taken with two spaces before the text, so a text of n characters has n
-of them (before duplicates go), a single letter has one, and every trigram of a prefix is a trigram of what it begins.
+A character here is a code point. Trigrams are taken with two spaces before the text, so a text of n
+characters has n of them (before duplicates go), a single letter has one, and every trigram of a prefix is a
+trigram of what it begins.
 """
 
 from collections.abc import Sequence
@@ -26,7 +27,7 @@ def characters(texts: Sequence[str]) -> Ragged:
 
 
 def trigrams(text: Ragged) -> Ragged:
-    """The distinct trigrams of each text, given its characters: three code points of 21 bits in one number."""
+    """The distinct trigrams of each text, given its characters: three code points of 21 bits each."""
     lengths = text.lengths
     padded = np.full(int(lengths.sum()) + _PADDING * len(lengths), ord(" "), dtype=np.int64)
     places = np.arange(len(text.values)) + _PADDING * (text.owner + 1)

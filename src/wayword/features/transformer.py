@@ -1,12 +1,15 @@
-"""Text vectors from any `transformers` model (extra `bert`): mean of the last layer over the tokens, length 1.
+"""Text vectors from any `transformers` model (extra `bert`): mean of the last layer over tokens, length 1.
 
-The paper takes `bert-base-uncased`. A matrix product may round differently when the batch has another shape, so the
-texts that are met again in serving (prefixes: `encode`) go through the model one at a time, and only the vectors of
-the queries, which are computed once and stored (`encode_stored`), are batched.
+The paper takes `bert-base-uncased`. A matrix product rounds differently when the batch has another shape or
+the work is shared among another number of threads. So the texts that are met again in serving (prefixes:
+`encode`) go through the model one at a time on one thread, and only the vectors of the queries, which are
+computed once and stored (`encode_stored`), are batched.
 """
 
 import json
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,11 +24,12 @@ BATCH = 64
 """Texts in one batch of `encode_stored`."""
 MAX_TOKENS = 128
 """Longer texts are cut."""
+_THREADS = threading.Lock()
 
 
 @dataclass(frozen=True)
 class TransformerEncoder:
-    """A pre-trained model, named as `transformers` names it or by its folder. It is not trained further."""
+    """A pre-trained model, by the name `transformers` knows or by its folder. It is not trained further."""
 
     name: str
     tokenizer: Any
@@ -33,7 +37,7 @@ class TransformerEncoder:
 
     @classmethod
     def from_pretrained(cls, name: str) -> "TransformerEncoder":
-        """Open a model from its folder, the local cache or the model hub; weights in safetensors form only."""
+        """Open a model from its folder, the local cache or the model hub; safetensors weights only."""
         try:
             import torch  # noqa: F401
             from transformers import AutoModel, AutoTokenizer
@@ -42,13 +46,16 @@ class TransformerEncoder:
         try:
             tokenizer = AutoTokenizer.from_pretrained(name)
             model = AutoModel.from_pretrained(name, use_safetensors=True)
-        except (OSError, ValueError, KeyError, ImportError) as problem:
+        except Exception as problem:  # whatever transformers, tokenizers and safetensors raise
+            reason = (str(problem).strip() or type(problem).__name__).splitlines()[0]
             raise WaywordError(
-                f"Cannot open the text encoder {name!r}: {str(problem).strip().splitlines()[0]} "
-                "Set [features] encoder to 'light', to the folder of a model saved with save_pretrained() "
-                "(config.json, model.safetensors, tokenizer.json), or to a name that this machine can download."
+                f"Cannot open the text encoder {name!r}: {reason} Set [features] encoder to 'light', to the "
+                "folder of a model saved with save_pretrained() (config.json, model.safetensors, "
+                "tokenizer.json), or to a name that this machine can download."
             ) from problem
-        return cls(name, tokenizer, model.eval())
+        if tokenizer.pad_token is None:
+            tokenizer.pad_token = tokenizer.eos_token
+        return cls(name, tokenizer, model.float().eval())
 
     @property
     def dimensions(self) -> int:
@@ -57,7 +64,8 @@ class TransformerEncoder:
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row per text, each computed on its own: the same bits alone as among others."""
-        return self._in_batches(texts, 1)
+        with _one_thread():
+            return self._in_batches(texts, 1)
 
     def encode_stored(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row per text, several at a time: texts of similar length together."""
@@ -80,7 +88,7 @@ class TransformerEncoder:
             last = self.model(**tokens).last_hidden_state
             mask = tokens["attention_mask"].unsqueeze(-1).to(last.dtype)
             mean = (last * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)
-        found: NDArray[np.float32] = mean.to(torch.float32).numpy()
+        found: NDArray[np.float32] = mean.numpy()
         return found
 
     @property
@@ -104,3 +112,17 @@ class TransformerEncoder:
                 f"{settings['dimensions']} when the ranker was trained. Train the ranker again."
             )
         return encoder
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let torch compute on one thread; the number of threads is the process's, hence the lock."""
+    import torch
+
+    with _THREADS:
+        before = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)

@@ -1,4 +1,4 @@
-"""Rankers: candidates → order. An explicit family; nothing heavy is imported before a ranker is fitted or loaded."""
+"""Rankers: candidates → order. Nothing heavy is imported before one is fitted or loaded."""
 
 from wayword.ranking.boosted import BoostedRanker
 from wayword.ranking.linear import LinearRanker

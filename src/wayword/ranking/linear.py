@@ -1,17 +1,19 @@
 """Pairwise learning to rank with logistic regression: the variant that the paper's section 5 analyses.
 
-Within each group the features of two candidates with different labels are subtracted, and a linear classifier learns
-from the difference which of the two is better. The better minus the worse is always labelled 1: its negative would
-be labelled -1 and adds the same loss, which is also why there is no intercept. With σ the logistic function, minimise
+Within each group the features of two candidates with different labels are subtracted, and a linear
+classifier learns from the difference which of the two is better. The better minus the worse is always
+labelled 1: its negative would be labelled -1 and adds the same loss, which is also why there is no
+intercept. With σ the logistic function, minimise
 
     Σ_groups weight · 1/C(n, 2) · Σ_{label_i > label_j} -log σ(w·(f_i - f_j))   +   ½ |w|² / strength
 
-over standardised features; the score of a candidate is w·f. What is equal for all candidates of a context (the
-vector of the prefix, the extra columns) cancels and gets weight 0: only trees can use it.
+over standardised features; the score of a candidate is w·f. What is equal for all candidates of a context
+(the vector of the prefix, the extra columns) cancels and gets weight 0: only trees can use it.
 """
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +25,7 @@ from wayword.ranking.ranker import Examples, Progress
 MAX_PAIRS = 64
 """So many pairs of a group are drawn at most; each stands for its share of all pairs of the group."""
 STRENGTH = 1.0
-"""Inverse of the regularisation, as scikit-learn's C: larger trusts the pairs more. The mean weight of a pair is 1."""
+"""Inverse of the regularisation, scikit-learn's C: larger trusts the pairs more. Pairs weigh 1 on average."""
 ITERATIONS = 1000
 WEIGHTS = "weights.npy"
 _CHUNK = 1 << 22
@@ -45,9 +47,9 @@ class LinearRanker:
         threads: int = 1,  # noqa: ARG003 - one thread is enough, and gives the same bits everywhere
         progress: Progress | None = None,
     ) -> "LinearRanker":
-        """Sample pairs and minimise. Without a single pair of different labels all weights, and so all scores, are 0.
+        """Draw pairs and minimise. Without two different labels in any group all weights and scores are 0.
 
-        `progress` counts iterations up to the most there can be; it usually stops long before, with (most, most).
+        `progress` counts iterations up to the most there can be; it usually ends early, with (most, most).
         """
         centre = examples.features.mean(axis=0, dtype=np.float64)
         scale = _deviation_within_groups(examples)
@@ -65,7 +67,8 @@ class LinearRanker:
     def score(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
         """Summed row by row, not by a matrix product, whose rounding depends on how many rows there are."""
         centred = np.subtract(features, self.centre, dtype=np.float32, order="C")
-        return np.einsum("ij,j->i", centred, self.weights)
+        scores: NDArray[np.float32] = np.einsum("ij,j->i", centred, self.weights)
+        return scores
 
     def save(self, folder: Path) -> None:
         """Write centre and weights as the two rows of one array."""
@@ -103,7 +106,15 @@ def pairs(
             chosen = groups[start : start + step]
             rows = first[chosen, None] + np.arange(size)
             drawn.append(
-                _draw(examples.labels[rows], rows, one, other, examples.weights[chosen], most, generator)
+                _draw(
+                    examples.labels[rows],
+                    rows,
+                    one=one,
+                    other=other,
+                    weights=examples.weights[chosen],
+                    most=most,
+                    generator=generator,
+                )
             )
     better, worse, weight = (np.concatenate(part) for part in zip(*drawn, strict=True))
     return better, worse, weight
@@ -112,13 +123,14 @@ def pairs(
 def _draw(
     labels: NDArray[np.float64],
     rows: NDArray[np.int64],
+    *,
     one: NDArray[np.int64],
     other: NDArray[np.int64],
     weights: NDArray[np.float64],
     most: int,
     generator: np.random.Generator,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """`pairs` for groups of one size: a row of `labels` and `rows` is a group, (one, other) are all its pairs."""
+    """`pairs` for groups of one size: a row of `labels` and `rows` is a group, (one, other) its pairs."""
     first, second = labels[:, one], labels[:, other]
     different = first != second
     available = different.sum(axis=1)
@@ -133,7 +145,7 @@ def _draw(
 
 
 def _deviation_within_groups(examples: Examples) -> NDArray[np.float64]:
-    """The standard deviation of each feature around the mean of its group; exactly 0 if constant in every group."""
+    """The deviation of each feature from the mean of its group; exactly 0 if constant in every group."""
     first = np.cumsum(examples.sizes) - examples.sizes
     first, sizes = first[examples.sizes > 0], examples.sizes[examples.sizes > 0]
     result = np.zeros(examples.features.shape[1])
@@ -149,7 +161,7 @@ def _deviation_within_groups(examples: Examples) -> NDArray[np.float64]:
 def _minimise(
     difference: NDArray[np.float64], weight: NDArray[np.float64], progress: Progress | None
 ) -> NDArray[np.float64]:
-    from scipy.optimize import minimize
+    from scipy import optimize
     from threadpoolctl import threadpool_limits
 
     def loss(w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
@@ -166,9 +178,17 @@ def _minimise(
         if progress:
             progress(min(done, ITERATIONS - 1), ITERATIONS)
 
+    minimize: Any = optimize.minimize  # its stubs do not know a loss that returns its gradient
+    options = {"maxiter": ITERATIONS, "gtol": 1e-6 * len(difference)}
     with threadpool_limits(1):  # the same bits on every number of cores
         start = np.zeros(difference.shape[1])
-        options = {"maxiter": ITERATIONS, "gtol": 1e-6 * len(difference)}
-        found = minimize(loss, start, jac=True, method="L-BFGS-B", callback=report, options=options)
+        found = minimize(
+            loss,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            callback=report,
+            options=options,
+        )
     result: NDArray[np.float64] = found.x
     return result

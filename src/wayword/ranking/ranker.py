@@ -18,11 +18,11 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Examples:
-    """What a ranker learns from: one group of candidates per distinct context, the rows of a group together.
+    """What a ranker learns from: one group of candidates per distinct context, its rows together.
 
-    `labels` are the mean utilities of the candidates over the searches of their context. With one group per click
-    instead, a pairwise ranker, which sees only the order within a group, could not tell one estimator of utility
-    from another. `weights` has one number per group: how many searches the context had.
+    `labels` are the mean utilities of the candidates over the searches of their context. With one group per
+    click instead, a pairwise ranker, which sees only the order within a group, could not tell one estimator
+    of utility from another. `weights` has one number per group: how many searches the context had.
     """
 
     features: NDArray[np.float32]
@@ -39,8 +39,8 @@ class Examples:
             )
         if len(self.labels) != rows or int(self.sizes.sum()) != rows or len(self.weights) != groups:
             raise ValueError(
-                f"{rows} rows of features, {len(self.labels)} labels, {int(self.sizes.sum())} rows in {groups} groups "
-                f"and {len(self.weights)} weights: they must describe the same candidates"
+                f"{rows} rows of features, {len(self.labels)} labels, {int(self.sizes.sum())} rows in "
+                f"{groups} groups and {len(self.weights)} weights: they must describe the same candidates"
             )
         for name in ("features", "labels", "weights"):
             if not np.isfinite(getattr(self, name)).all():
@@ -56,7 +56,8 @@ class Examples:
     ) -> "Examples":
         """From the context of each row (`Candidates.context`) and the number of searches of every context.
 
-        >>> examples = Examples.of(np.ones((3, 1), np.float32), np.ones(3), np.array([0, 0, 2]), np.array([5, 6, 7]))
+        >>> features = np.ones((3, 1), dtype=np.float32)
+        >>> examples = Examples.of(features, np.ones(3), np.array([0, 0, 2]), np.array([5, 6, 7]))
         >>> examples.sizes.tolist(), examples.weights.tolist()
         ([2, 1], [5.0, 7.0])
         """
@@ -97,7 +98,8 @@ class Ranker(Protocol):
 def reorder(candidates: Candidates, scores: NDArray[np.float32]) -> Candidates:
     """The candidates with the ranker's scores, best first; equal scores keep the retriever's order.
 
-    So a ranker that had nothing to learn, whose scores are all equal, leaves every list as the retriever made it.
+    So a ranker that had nothing to learn, whose scores are all equal, leaves every list as the retriever
+    made it.
 
     >>> proposed = Candidates(np.array([0, 0, 0]), np.array([7, 3, 5]), np.array([0.9, 0.8, 0.7]))
     >>> reorder(proposed, np.array([1.0, 2.0, 1.0])).query

@@ -17,8 +17,9 @@ def look_law(depth: int, *, alpha: float = 1.0) -> NDArray[np.float64]:
     >>> look_law(3) * (1 + 1 / 2 + 1 / 3)
     array([1.        , 0.5       , 0.33333333])
     """
-    powers = np.arange(1, depth + 1, dtype=np.float64) ** -alpha
-    return powers / powers.sum()
+    powers: NDArray[np.float64] = np.arange(1, depth + 1, dtype=np.float64) ** -alpha
+    law: NDArray[np.float64] = powers / powers.sum()
+    return law
 
 
 def draw(rng: np.random.Generator, law: NDArray[np.float64], size: int) -> NDArray[np.int64]:
@@ -28,4 +29,6 @@ def draw(rng: np.random.Generator, law: NDArray[np.float64], size: int) -> NDArr
     array([1, 1, 1, 1])
     """
     cumulative = np.cumsum(law)
-    return np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
+    places = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
+    within: NDArray[np.int64] = np.minimum(places, np.flatnonzero(law)[-1])  # rounding may reach the very end
+    return within

@@ -1,11 +1,10 @@
 """Draw a click log from a world and write it down together with the world's law.
 
-Searches are drawn in chunks of one fixed size, so the log of fewer clicks is the beginning of the log of more, the
-log of clicks alone has the same rows, and memory does not grow with the log.
+Searches are drawn in chunks of one fixed size, so the log of fewer clicks is the beginning of the log of
+more, the log of clicks alone has the same rows, and memory does not grow with the log.
 """
 
 import logging
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -24,6 +23,7 @@ from wayword.simulation.world import Hits, World, click_rate, find_sorted, truth
 from wayword.simulation.worlds import open_world
 
 CHUNK = 1 << 20
+MOST_SEARCHES = 10**9
 CLICKS_SCHEMA = pa.schema(
     [("search_id", pa.int64()), ("query", pa.string()), ("document", pa.string()), ("rank", pa.int32())]
 )
@@ -49,9 +49,10 @@ def simulate(
 ) -> Path:
     """Write a log of exactly `clicks` clicks of a named world into the folder `out`, and return it.
 
-    The files are `clicks.parquet` (search_id, query, document, rank: one row per search, the last two null without a
-    click; with `clicks_only` the rows with one), `rankings.parquet` (query, document, rank), `documents.parquet` and
-    `truth.parquet` (query, document, mass: see `world.truth`). The same seed gives the same bytes.
+    The files are `clicks.parquet` (search_id, query, document, rank: one row per search, the last two null
+    without a click; with `clicks_only` the rows with one), `rankings.parquet` (query, document, rank),
+    `documents.parquet` and `truth.parquet` (query, document, mass: see `world.truth`). The same seed gives
+    the same bytes.
     """
     _check(clicks, seed, depth, alpha)
     tell = progress or _silent
@@ -77,10 +78,7 @@ def write_world(
     for note in world.notes:
         _log.warning(note)
     hits, law = world.hits(), look_law(world.depth, alpha=alpha)
-    if click_rate(world, hits, law) == 0.0:
-        raise WaywordError(
-            "No search of this world can end in a click: no query returns a document relevant to it."
-        )
+    _check_rate(click_rate(world, hits, law), clicks)
     folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -94,7 +92,7 @@ def write_world(
         pq.write_table(world.documents, unfinished / "documents.parquet", compression="zstd")
         pq.write_table(truth(world, hits), unfinished / "truth.parquet", compression="zstd")
         for path in sorted(unfinished.iterdir()):
-            os.replace(path, folder / path.name)
+            path.replace(folder / path.name)
     finally:
         shutil.rmtree(unfinished)
     return folder
@@ -102,7 +100,7 @@ def write_world(
 
 @dataclass(frozen=True)
 class Searches:
-    """Consecutive searches: numbers of queries and documents; `clicked` says where document and rank count."""
+    """Consecutive searches: numbers of queries and documents; the latter and ranks count if `clicked`."""
 
     first: int
     query: NDArray[np.int64]
@@ -122,7 +120,7 @@ class Searches:
 def draw_searches(
     world: World, hits: Hits, law: NDArray[np.float64], clicks: int, rng: np.random.Generator
 ) -> Iterator[Searches]:
-    """Searches in chunks, ending with the click of number `clicks`: draw an intent, draw a look, see what is there."""
+    """Searches in chunks, up to the click of number `clicks`: an intent, a look, and what is there."""
     shown = hits.owner * (world.depth + 1) + hits.rank
     first, missing = 0, clicks
     while missing > 0:
@@ -183,6 +181,18 @@ def _check(clicks: int, seed: int, depth: int, alpha: float) -> None:
     ):
         if not value >= least:
             raise WaywordError(f"Found {name} = {value}; expected at least {least}.")
+
+
+def _check_rate(rate: float, clicks: int) -> None:
+    if rate == 0.0:
+        raise WaywordError(
+            "No search of this world can end in a click: no query returns what is relevant to it."
+        )
+    if clicks / rate > MOST_SEARCHES:
+        raise WaywordError(
+            f"Of a million searches of this world {1e6 * rate:.3g} end in a click, so {clicks:,} clicks take "
+            f"{clicks / rate:.1e} searches; the most is {MOST_SEARCHES:.0e}. Ask for fewer clicks."
+        )
 
 
 def _silent(_what: str, _count: int) -> None:

@@ -1,8 +1,8 @@
 """A world: who searches for what and how, and what the production ranker answers. Its law is known exactly.
 
-A search is born from an *intent*: a query, and the set of documents that are relevant to the person. An intent has a
-probability; the person looks at one rank (`looks`) and clicks if a relevant document is there. A *hit* is a relevant
-document that the intent's query returns, so only hits can be clicked.
+A search is born from an *intent*: a query, and the set of documents that are relevant to the person. An
+intent has a probability; the person looks at one rank (`looks`) and clicks if a relevant document is there.
+A *hit* is a relevant document that the intent's query returns, so only hits can be clicked.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Intents:
 
 @dataclass(frozen=True)
 class Hits:
-    """`document[j]` is relevant to intent `owner[j]`, whose query returns it at `rank[j]`. By owner, then rank."""
+    """`document[j]` is relevant to intent `owner[j]`, whose query has it at `rank[j]`. Sorted by both."""
 
     owner: NDArray[np.int64]
     document: NDArray[np.int64]
@@ -97,8 +97,8 @@ def truth(world: World, hits: Hits) -> pa.Table:
 
         mass[q, a] = P(a search issues q, a is relevant to the person, q returns a).
 
-    Of a query x and any other query q with the documents' ranks, Σ_a mass[x, a] · p[rank_q(a)] is what the mean of
-    û(s, q) over all searches, those by x counting, must meet.
+    The mean over all searches, 0 without a click, of û(s, q) = p[rank_q(a)] / p[k] (a clicked at rank k)
+    meets Σ_{q̄, a} mass[q̄, a] · p[rank_q(a)] for every query q.
     """
     width = world.documents.num_rows
     keys = world.intents.query[hits.owner] * width + hits.document

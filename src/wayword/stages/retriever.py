@@ -14,7 +14,7 @@ from wayword.config import RetrieverConfig
 from wayword.errors import LogError
 from wayword.retrieval.candidates import Retriever
 from wayword.retrieval.popular import PopularRetriever
-from wayword.stages import Folders, Report, contexts, tables_in
+from wayword.stages import Folders, Report, contexts, tables_in, threads
 
 POPULARITY, POPULARITY_OF_ALL_TRAINING, TREE = "popularity.npy", "popularity_of_all_training.npy", "pecos"
 
@@ -34,7 +34,7 @@ def write(out: Path, at: Folders, config: RetrieverConfig, model: str, measure: 
     typed, labels = _instances(out, at, measure, queries.num_rows)
     if not labels.nnz:
         raise LogError("The retriever's split has no click to learn from. Give a longer log.")
-    pecos.train(typed, labels, out / TREE, config)
+    pecos.train(typed, labels, out / TREE, config, threads=threads())
     return {"model": model, "instances": labels.shape[0], "labels": int(labels.nnz)}
 
 
@@ -88,5 +88,5 @@ class Retrievers:
         if (folder / TREE).exists():
             from wayword.retrieval.pecos import PecosRetriever
 
-            trained = PecosRetriever.load(folder / TREE, beam=config.beam)
+            trained = PecosRetriever.load(folder / TREE, config)
         return cls(texts, popularity, PopularRetriever(texts, everything), trained)

@@ -1,7 +1,8 @@
 """`debian` and `debian-pecos`: the paper's Appendix B on a catalogue that everybody may have.
 
-Queries are the titles of packages; the documents relevant to one are the packages that those with this title relate
-to. Documents are the packages that 2 to 1,500 others relate to: the rest says nothing or everything.
+Queries are the titles of packages; the documents relevant to one are the packages that those with this
+title relate to. Documents are the packages that 2 to 1,500 others relate to: the rest says nothing or
+everything.
 """
 
 from collections.abc import Callable
@@ -25,7 +26,7 @@ def debian_world(
     depth: int = 100,
     progress: Callable[[int], None] | None = None,
 ) -> World:
-    """Build the world from a catalogue, with BM25 over names and titles or with PECOS as the document ranker."""
+    """Build the world from a catalogue, with BM25 over names and titles or PECOS as the document ranker."""
     counts = related_counts(catalogue)
     kept = (counts >= FEWEST) & (counts <= MOST)
     documents = catalogue.filter(pa.array(kept)).select(["package", "title", "section"])

@@ -1,8 +1,9 @@
 """`packages`: people look for programs in a small software centre. Dense enough to learn from 60,000 clicks.
 
-A person wants one of the 3,000 end-user packages that most others relate to, drawn in proportion to the square root
-of how many do. They type its name, or a phrase of one to three neighbouring words of its title that another title
-shares. The ranker is BM25 over names and titles; rankings are collected for the logged queries.
+A person wants one of the 3,000 end-user packages that most others relate to, drawn in proportion to the
+square root of how many do. They type its name, or a phrase of one to three neighbouring words of its title
+that another title shares. The ranker is BM25 over names and titles; rankings are collected for the logged
+queries.
 """
 
 from collections import Counter
@@ -22,84 +23,18 @@ SIZE = 3000
 NAME_SHARE = 0.3
 """How often a person types the name; always, if the title shares no phrase."""
 PHRASE_SHARES = {1: 0.25, 2: 0.5, 3: 0.25}
-"""How often a phrase has so many words, among the lengths that the title offers; then each phrase is as likely."""
+"""How often a phrase has so many words, among the lengths that a title offers; equal among its phrases."""
 SECTIONS = frozenset(
-    [
-        "comm",
-        "database",
-        "editors",
-        "education",
-        "electronics",
-        "games",
-        "gnome",
-        "graphics",
-        "hamradio",
-        "kde",
-        "mail",
-        "math",
-        "net",
-        "news",
-        "science",
-        "shells",
-        "sound",
-        "text",
-        "utils",
-        "vcs",
-        "video",
-        "web",
-        "x11",
-        "xfce",
-    ]
+    """
+    comm database editors education electronics games gnome graphics hamradio kde mail math net news science
+    shells sound text utils vcs video web x11 xfce
+    """.split()  # noqa: SIM905 (a list of words, not of strings)
 )
 STOP_WORDS = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "are",
-        "as",
-        "at",
-        "be",
-        "but",
-        "by",
-        "can",
-        "for",
-        "from",
-        "has",
-        "in",
-        "into",
-        "is",
-        "it",
-        "its",
-        "like",
-        "many",
-        "more",
-        "most",
-        "not",
-        "of",
-        "on",
-        "or",
-        "other",
-        "some",
-        "such",
-        "metapackage",
-        "than",
-        "that",
-        "the",
-        "their",
-        "this",
-        "to",
-        "using",
-        "various",
-        "via",
-        "was",
-        "which",
-        "while",
-        "with",
-        "without",
-        "you",
-        "your",
-    ]
+    """
+    a an and are as at be but by can for from has in into is it its like many metapackage more most not of on
+    or other some such than that the their this to using various via was which while with without you your
+    """.split()  # noqa: SIM905
 )
 _NOT_A_PROGRAM = regex.compile(
     r"^(lib|python3?-|fonts-|ttf-|xfonts-|task-|elpa-|gir1)"
@@ -133,7 +68,7 @@ def packages_world(
 
 
 def _programs(catalogue: pa.Table, size: int) -> tuple[pa.Table, NDArray[np.int64]]:
-    """The end-user packages that most others relate to, most first, then by name; and how many relate to each."""
+    """The end-user packages that most others relate to, most first, then by name; and how many do to each."""
     counts = related_counts(catalogue)
     names, titles, sections = (catalogue[column].to_pylist() for column in ("package", "title", "section"))
     rows = [n for n in range(len(names)) if counts[n] and is_program(names[n], titles[n], sections[n])]

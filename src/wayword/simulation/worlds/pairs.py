@@ -1,4 +1,4 @@
-"""Worlds made of pairs (query, relevant document), as in the paper's Appendix B: queries are drawn uniformly."""
+"""Worlds made of pairs (query, relevant document), as in the paper's Appendix B, all queries alike."""
 
 from collections.abc import Callable
 
@@ -23,15 +23,23 @@ def pairs_world(
     notes: tuple[str, ...] = (),
     progress: Callable[[int], None] | None = None,
 ) -> World:
-    """The world whose queries are those of `pairs` (columns query, document; distinct), each as likely as another.
+    """The world whose queries are those of `pairs` (columns query, document; distinct), all as likely.
 
-    The ranker is BM25 over `fields` of the documents, or a PECOS model trained on the pairs themselves (the paper).
+    The ranker is BM25 over `fields` of the documents, or, as in the paper, PECOS trained on the pairs.
     """
     queries = pc.unique(pairs["query"]).sort()
     return World(
         documents=documents,
         queries=queries,
-        rankings=_rankings(pairs, documents, queries.to_pylist(), ranker, fields, depth, progress),
+        rankings=_rankings(
+            pairs,
+            documents,
+            queries.to_pylist(),
+            ranker=ranker,
+            fields=fields,
+            depth=depth,
+            progress=progress,
+        ),
         intents=Intents(
             query=np.arange(len(queries)),
             probability=np.full(len(queries), 1 / max(len(queries), 1)),
@@ -50,6 +58,7 @@ def _rankings(
     pairs: pa.Table,
     documents: pa.Table,
     queries: list[str],
+    *,
     ranker: str,
     fields: tuple[str, ...],
     depth: int,

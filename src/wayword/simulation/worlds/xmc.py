@@ -1,15 +1,18 @@
-"""`xmc:PATH`: a folder in the raw format of the Extreme Classification Repository becomes a world (Appendix B).
+"""`xmc:PATH`: a folder in the raw format of the Extreme Classification Repository (Appendix B).
 
-`trn.json` holds one JSON object per line with `title` and `target_ind`, the line numbers (from 0) in `lbl.json` of
-its labels; that holds one object per line with `uid` and `title`. Either may be gzipped. Titles are queries, labels
-are documents; only the most frequent labels are kept.
+`trn.json` holds one JSON object per line with `title` and `target_ind`, the line numbers (from 0) in
+`lbl.json` of its labels; that holds one object per line with `uid` and `title`. Either may be gzipped.
+Titles are queries, labels are documents; only the most frequent labels are kept.
 """
 
 import gzip
 import json
+import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,7 +30,7 @@ LABELS = 50_000
 
 @dataclass(frozen=True)
 class XmcData:
-    """What the two files say: `targets[i]` are the labels of `titles[i]` (normalised, repetitions as found)."""
+    """What the two files say: `targets[i]` are the labels of `titles[i]` (normalised, not yet distinct)."""
 
     labels: pa.Table
     titles: list[str]
@@ -57,22 +60,22 @@ def xmc_world(
         ranker=ranker,
         fields=("title",),
         depth=depth,
-        notes=(f"{data.untitled:,} lines of trn.json without a title were skipped.",)
-        if data.untitled
-        else (),
+        notes=_notes(data),
         progress=progress,
     )
 
 
+def _notes(data: XmcData) -> tuple[str, ...]:
+    return (f"Skipped {data.untitled:,} lines of trn.json without a title.",) if data.untitled else ()
+
+
 def read_xmc(folder: Path) -> XmcData:
     """Read and check both files; an error names the file and the line."""
-    label_file, training_file = _find(folder, "lbl.json"), _find(folder, "trn.json")
-    found = [(str(row["uid"]), str(row["title"])) for _, row in _rows(label_file, "uid", "title")]
-    labels = pa.table({"document": [uid for uid, _ in found], "title": [title for _, title in found]})
+    labels, training_file = _read_labels(_find(folder, "lbl.json")), _find(folder, "trn.json")
     titles, targets, untitled = [], [], 0
     for line, row in _rows(training_file, "title", "target_ind"):
-        title = normalise(str(row["title"] or ""))
-        _check_targets(row["target_ind"], len(found), training_file, line)
+        title = normalise(row["title"] or "")
+        _check_targets(row["target_ind"], labels.num_rows, training_file, line)
         if title:
             titles.append(title)
             targets.append(row["target_ind"])
@@ -81,13 +84,28 @@ def read_xmc(folder: Path) -> XmcData:
     return XmcData(labels, titles, targets, untitled)
 
 
+def _read_labels(path: Path) -> pa.Table:
+    rows = [(str(row["uid"]), row["title"] or "") for _, row in _rows(path, "uid", "title")]
+    uid, times = max(Counter(uid for uid, _ in rows).items(), key=itemgetter(1), default=("", 0))
+    if times > 1:
+        raise WaywordError(f"{path}: uid {uid!r} stands in {times} lines; expected one line per label.")
+    columns = {
+        "document": [_writable(uid) for uid, _ in rows],
+        "title": [_writable(title) for _, title in rows],
+    }
+    return pa.table(columns, schema=pa.schema([("document", pa.string()), ("title", pa.string())]))
+
+
+def _writable(text: str) -> str:
+    """The text without halves of surrogate pairs, which JSON can hold and UTF-8 cannot."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def _find(folder: Path, name: str) -> Path:
     for path in (folder / f"{name}.gz", folder / name):
         if path.is_file():
             return path
-    raise WaywordError(
-        f"Found neither {name}.gz nor {name} in {folder}; expected a raw data set with trn and lbl."
-    )
+    raise WaywordError(f"Found neither {name}.gz nor {name} in {folder}; expected a raw data set.")
 
 
 def _rows(path: Path, *keys: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -98,11 +116,11 @@ def _rows(path: Path, *keys: str) -> Iterator[tuple[int, dict[str, Any]]]:
             for number, line in enumerate(lines, start=1):
                 row = json.loads(line)
                 if not isinstance(row, dict) or not all(key in row for key in keys):
-                    raise WaywordError(
-                        f"{path}, line {number}: expected an object with {' and '.join(keys)}."
-                    )
+                    raise WaywordError(f"{path}, line {number}: expected an object with {', '.join(keys)}.")
+                if not isinstance(row["title"], str | None):
+                    raise WaywordError(f"{path}, line {number}: a title is text, not {row['title']!r:.60}.")
                 yield number, row
-        except (ValueError, OSError, EOFError) as problem:
+        except (ValueError, OSError, EOFError, zlib.error) as problem:
             at = number if isinstance(problem, json.JSONDecodeError) else number + 1
             raise WaywordError(f"{path}, line {at}: not a line of JSON ({problem}).") from problem
 
@@ -116,10 +134,10 @@ def _check_targets(targets: Any, count: int, path: Path, line: int) -> None:
         raise WaywordError(
             f"{path}, line {line}: target_ind must be a list of label numbers, not {targets!r:.60}."
         )
-    outside = [target for target in targets if not 0 <= target < count]
-    if outside:
+    outside = next((target for target in targets if not 0 <= target < count), None)
+    if outside is not None:
         raise WaywordError(
-            f"{path}, line {line}: label {outside[0]} does not exist; lbl.json has {count:,} lines, numbered from 0."
+            f"{path}, line {line}: label {outside} is not among the {count:,} lines of lbl.json."
         )
 
 
@@ -131,7 +149,7 @@ def _edges(data: XmcData) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _most_frequent(columns: NDArray[np.int64], count: int, keep: int) -> NDArray[np.bool_]:
-    """Which labels are among the `keep` most frequent, ties by number; a label that no title has is never kept.
+    """Which labels are among the `keep` most frequent, ties by number; never one that no title has.
 
     >>> _most_frequent(np.array([2, 2, 0, 1]), 4, 2).tolist()
     [True, False, True, False]
