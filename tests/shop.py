@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from reference import Click, Search
 from wayword import tables
 from wayword.config import Config
 from wayword.engines import Engine
@@ -51,6 +52,26 @@ class Shop:
         """The tables of the workspace."""
         for stage, names in TABLES.items():
             tables.fetch(engine, self.workspace.folder(stage), *names)
+
+    def searches(self, split: str) -> list[Search]:
+        """The instances of a split as the reference has them: a search once per context that it shows."""
+        folder = self.workspace.folder("rankings")
+        clicks: dict[int, list[Click]] = {}
+        for row in tables.read(folder, "numbered_clicks").to_pylist():
+            clicks.setdefault(row["search"], []).append(Click(row["document"], row["rank"], row["weight"]))
+        query = {row["search"]: row["query"] for row in tables.read(folder, "numbered_searches").to_pylist()}
+        return [
+            Search(query[row["search"]], tuple(clicks.get(row["search"], ())), row["context"], split)
+            for row in tables.read(self.workspace.folder("contexts"), "instances").to_pylist()
+            if row["split"] == split
+        ]
+
+    def rankings(self) -> dict[int, dict[int, int]]:
+        """Query → document → rank."""
+        found: dict[int, dict[int, int]] = {}
+        for row in tables.read(self.workspace.folder("rankings"), "rankings").to_pylist():
+            found.setdefault(row["query"], {})[row["document"]] = row["rank"]
+        return found
 
 
 def make_world(seed: int = 0) -> World:

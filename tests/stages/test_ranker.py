@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import reference
 import shop as small
-from reference import Click, Search
+from reference import Search
 from shop import Shop
 from wayword import run, tables
 from wayword.config import PropensityConfig
@@ -28,28 +28,6 @@ ALPHAS = {"unbiased": 1.0, "misspecified(0.5)": 0.5, "misspecified(2)": 2.0}
 VARIANTS = ("biased", "prescient", "prescient@5", "prescient@1")
 
 
-def log_of(shop: Shop, split: str) -> list[Search]:
-    """The searches of a split that have a context, as the reference has them."""
-    folder = shop.workspace.folder("rankings")
-    clicks: dict[int, list[Click]] = {}
-    for row in tables.read(folder, "numbered_clicks").to_pylist():
-        clicks.setdefault(row["search"], []).append(Click(row["document"], row["rank"], row["weight"]))
-    query = {row["search"]: row["query"] for row in tables.read(folder, "numbered_searches").to_pylist()}
-    instances = tables.read(shop.workspace.folder("contexts"), "instances").to_pylist()
-    return [
-        Search(query[row["search"]], tuple(clicks.get(row["search"], ())), row["context"], split)
-        for row in instances
-        if row["split"] == split
-    ]
-
-
-def rankings_of(shop: Shop) -> dict[int, dict[int, int]]:
-    found: dict[int, dict[int, int]] = {}
-    for row in tables.read(shop.workspace.folder("rankings"), "rankings").to_pylist():
-        found.setdefault(row["query"], {})[row["document"]] = row["rank"]
-    return found
-
-
 @pytest.mark.parametrize("variant", ["unbiased", *VARIANTS])
 def test_labels_are_mean_utilities_over_the_searches_of_a_context(shop: Shop, variant: str) -> None:
     retrievers = Retrievers.load(shop.folders, small.CONFIG.retriever)
@@ -61,13 +39,13 @@ def test_labels_are_mean_utilities_over_the_searches_of_a_context(shop: Shop, va
     labels = ranker._labels(engine, candidates, chosen, Measure(variant))
     engine.close()
     of_context: dict[int, list[Search]] = {}
-    for search in log_of(shop, "ranker"):
+    for search in shop.searches("ranker"):
         of_context.setdefault(search.context, []).append(search)
     clicked = [context for context, found in of_context.items() if any(s.clicks for s in found)]
     assert dict(zip(chosen.tolist(), counts.tolist(), strict=True)) == {
         c: len(of_context[c]) for c in clicked
     }
-    rankings, p = rankings_of(shop), reference.power_law(1.0)
+    rankings, p = shop.rankings(), reference.power_law(1.0)
     for place, query, label in zip(candidates.context, candidates.query, labels, strict=True):
         expected = reference.mean_utility(
             of_context[int(chosen[place])],
@@ -129,8 +107,8 @@ def labels_of(searches: list[Search], rankings: dict[int, dict[int, int]], alpha
 
 
 def test_one_group_per_click_cannot_tell_propensities_apart_and_one_per_context_can(shop: Shop) -> None:
-    rankings = rankings_of(shop)
-    searches = [s for s in log_of(shop, "ranker") if s.clicks]
+    rankings = shop.rankings()
+    searches = [s for s in shop.searches("ranker") if s.clicks]
     for search in searches[:200]:
         orders = [order(labels_of([search], rankings, alpha)) for alpha in ALPHAS.values()]
         assert orders[0] == orders[1] == orders[2]
@@ -146,8 +124,8 @@ def test_one_group_per_click_cannot_tell_propensities_apart_and_one_per_context_
 
 def test_one_group_per_click_trains_the_same_model_bit_for_bit(shop: Shop) -> None:
     """What the stage would do if it followed the letter of the paper: the reason for one group per context."""
-    rankings = rankings_of(shop)
-    searches = [s for s in log_of(shop, "ranker") if s.clicks][:150]
+    rankings = shop.rankings()
+    searches = [s for s in shop.searches("ranker") if s.clicks][:150]
     width = len(rankings)
     rng = np.random.default_rng(0)
     features = rng.random((len(searches) * width, 5)).astype(np.float32)
