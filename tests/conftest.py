@@ -1,7 +1,11 @@
+"""What several test files share: the engines, and runs that are not cheap."""
+
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
+from shop import Shop, open_shop
 from wayword.engines import Engine
 from wayword.engines.duck import DuckDB
 
@@ -14,3 +18,9 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     made = ENGINES[request.param]()
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
+    """A run on the log of a small world whose law is known."""
+    return open_shop(tmp_path_factory.mktemp("shop"))

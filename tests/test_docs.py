@@ -50,7 +50,9 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_the_page_of_settings_is_what_the_source_says() -> None:
-    spec = importlib.util.spec_from_file_location("write_configuration", ROOT / "scripts/write_configuration.py")
+    spec = importlib.util.spec_from_file_location(
+        "write_configuration", ROOT / "scripts/write_configuration.py"
+    )
     assert spec
     assert spec.loader
     script = importlib.util.module_from_spec(spec)

@@ -56,7 +56,7 @@ def true_demand(engine: Engine, truth: Path, contexts: NDArray[np.int32], config
         FROM truth AS t JOIN true_forms AS f ON f.raw = t.query JOIN true_cuts AS c ON c.text = f.text
         JOIN contexts AS x ON x.prefix = c.prefix JOIN asked AS a ON a.context = x.context
         JOIN documents AS d ON d.id = t.document
-        ORDER BY a.place, d.document, f.text
+        ORDER BY a.place, d.document, f.raw
         """
     )
     documents = int(engine.arrow("SELECT count(*) AS n FROM documents")["n"][0].as_py())

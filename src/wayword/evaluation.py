@@ -71,11 +71,14 @@ def outcomes(
     )
     of_searches(engine, "test_utility", "test_pairs", measure)
     n = int(engine.arrow("SELECT count(*) AS n FROM test_searches")["n"][0].as_py())
-    own = _own(engine, n)
-    found = {name: _of_list(engine, name, n) for name in lists}
+    found = {
+        "logged": _own(engine, n),
+        **{name: _of_list(engine, name, n) for name in lists},
+        "oracle": _oracle(engine, n),
+    }
     return Outcomes(
-        own,
-        {"logged": own[:, None], **{name: u for name, (u, _) in found.items()}, "oracle": _oracle(engine, n)},
+        found["logged"][0][:, 0],
+        {name: utility for name, (utility, _) in found.items()},
         {name: share for name, (_, share) in found.items()},
     )
 
@@ -95,14 +98,12 @@ def _as_table(lists: dict[str, Candidates], contexts: NDArray[np.int32]) -> pa.T
     return pa.concat_tables(parts)
 
 
-def _own(engine: Engine, n: int) -> Floats:
+def _own(engine: Engine, n: int) -> tuple[Floats, float]:
     rows = engine.arrow(
-        """SELECT t.place, u.utility FROM test_searches AS t
+        """SELECT t.place, 0 AS position, u.utility, u.bounded FROM test_searches AS t
            JOIN test_utility AS u ON u.search = t.search AND u.query = t.query"""
     )
-    own = np.zeros(n)
-    own[rows["place"].to_numpy()] = rows["utility"].to_numpy()
-    return own
+    return _placed(rows, (n, 1))
 
 
 def _of_list(engine: Engine, policy: str, n: int) -> tuple[Floats, float]:
@@ -113,20 +114,27 @@ def _of_list(engine: Engine, policy: str, n: int) -> tuple[Floats, float]:
         policy=policy,
         deepest=DEEPEST,
     )
-    utility = np.zeros((n, DEEPEST))
+    return _placed(rows, (n, DEEPEST))
+
+
+def _oracle(engine: Engine, n: int) -> tuple[Floats, float]:
+    rows = engine.arrow(
+        """SELECT place, 0 AS position, utility, bounded FROM (
+             SELECT t.place, u.utility, u.bounded,
+                    row_number() OVER (PARTITION BY t.place ORDER BY u.utility DESC, u.query) AS best
+             FROM test_searches AS t
+             JOIN listed AS l ON l.context = t.context AND l.policy = 'oracle'
+             JOIN test_utility AS u ON u.search = t.search AND u.query = l.query
+           ) AS ordered WHERE best = 1"""
+    )
+    return _placed(rows, (n, 1))
+
+
+def _placed(rows: pa.Table, shape: tuple[int, int]) -> tuple[Floats, float]:
+    """Rows (place, position, utility, bounded) as searches × positions, and the share of them that a bound cut."""
+    utility = np.zeros(shape)
     utility[rows["place"].to_numpy(), rows["position"].to_numpy()] = rows["utility"].to_numpy()
     return utility, float(np.mean(rows["bounded"].to_numpy(zero_copy_only=False))) if rows.num_rows else 0.0
-
-
-def _oracle(engine: Engine, n: int) -> Floats:
-    rows = engine.arrow(
-        """SELECT t.place, max(u.utility) AS utility FROM test_searches AS t
-           JOIN listed AS l ON l.context = t.context AND l.policy = 'oracle'
-           JOIN test_utility AS u ON u.search = t.search AND u.query = l.query GROUP BY t.place"""
-    )
-    best = np.zeros((n, 1))
-    best[rows["place"].to_numpy(), 0] = rows["utility"].to_numpy()
-    return best
 
 
 def at_cutoffs(outcome: Outcomes) -> dict[tuple[str, int], Floats]:
@@ -142,7 +150,8 @@ def at_cutoffs(outcome: Outcomes) -> dict[tuple[str, int], Floats]:
 def resample(values: Floats, own: Floats, config: EvaluationConfig) -> Floats:
     """Bootstrap replicates (replicates × columns) of Σ_s values / Σ_s own, searches drawn Poisson(1) times each.
 
-    Every column sees the same draws, so differences of columns are paired.
+    Every column sees the same draws, so differences of columns are paired. Draws without any own utility say
+    nothing and are left out.
     """
     rng = np.random.default_rng(config.seed)
     at_once = max(1, min(config.bootstrap, RESAMPLED_AT_ONCE // max(len(own), 1)))
@@ -152,13 +161,16 @@ def resample(values: Floats, own: Floats, config: EvaluationConfig) -> Floats:
         draws = rng.poisson(1.0, size=(min(at_once, config.bootstrap - start), len(own))).astype(np.float64)
         parts.append(draws @ stacked)
     sums = np.concatenate(parts)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(sums[:, :-1] / sums[:, -1:])
+    sums = sums[sums[:, -1] > 0]
+    return np.asarray(sums[:, :-1] / sums[:, -1:])
 
 
 def interval(replicates: Floats, level: float) -> tuple[Floats, Floats]:
-    """The percentile interval of each column; draws without any own utility say nothing and are left out."""
-    low, high = np.nanquantile(replicates, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    """The percentile interval of each column; unknown (NaN) where no replicate is left."""
+    if not len(replicates):
+        unknown = np.full(replicates.shape[1], np.nan)
+        return unknown, unknown
+    low, high = np.quantile(replicates, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return low, high
 
 

@@ -53,7 +53,9 @@ class Shuffled:
             [zlib.crc32(repr(name).encode("utf-8", "replace")) for name in names], dtype=np.uint64
         )
         mixed = _mix(
-            keys[found.context] << np.uint64(32) ^ found.query.astype(np.uint64) ^ _mix(np.uint64(self.seed))
+            keys[found.context] << np.uint64(32)
+            ^ found.query.astype(np.uint64)
+            ^ _mix(np.array(self.seed, np.uint64))
         )
         score = (mixed >> np.uint64(40)).astype(np.float32)
         return Candidates.sorted(found.context, found.query, score).top(k)

@@ -18,9 +18,10 @@ def power_law(rank: ArrayLike, *, alpha: float) -> NDArray[np.float64]:
 
 
 def build(engine: Engine, config: PropensityConfig) -> None:
-    """Step `propensity` (rank, p, low, high) for every rank of the rankings and the clicks."""
+    """Step `propensity` (rank, p, low, high) for rank 1 and every rank of the rankings and the clicks."""
     ranks = engine.arrow(
-        """SELECT DISTINCT rank FROM (SELECT rank FROM rankings UNION ALL SELECT rank FROM numbered_clicks) AS ranks
+        """SELECT DISTINCT rank FROM (SELECT rank FROM rankings UNION ALL SELECT rank FROM numbered_clicks
+                                     UNION ALL SELECT CAST(1 AS INTEGER) AS rank) AS ranks
            WHERE rank IS NOT NULL ORDER BY rank"""
     )["rank"]
     p = pa.array(power_law(ranks.to_numpy(), alpha=config.alpha))

@@ -4,6 +4,8 @@
 
 r̄ is the rank at which the click was logged, rank_q(a) comes from the rankings, and a query that does not return the
 document adds nothing. Two bounds: `max_ratio` on p[rank_q]/p[r̄] (the paper's B) and `max_weight` on p[1]/p[r̄].
+The second is a bound on the search alone, so the mean over searches stays an inner product (see `graph`); the first
+is one on the pair, and breaks that.
 
 It is a join and a group-by. The paper's ablations and the full-information measures differ in one expression only,
 and so each is a line of `VARIANTS`.
@@ -13,20 +15,26 @@ from dataclasses import dataclass
 
 from wayword.config import UNBOUNDED
 from wayword.engines import Engine
+from wayword.errors import WaywordError
 
 
 @dataclass(frozen=True)
 class Variant:
     """`value` is what one click (c, logged rank's p in `logged`) adds to a query that returns the document at r
-    (p in `looked`); `total` says how the clicks of a search are put together."""
+    (p in `looked`); `total` says how the clicks of a search are put together; `bounded` is where a bound takes
+    something away."""
 
     value: str
     total: str = "sum"
+    bounded: str = "false"
 
 
 VARIANTS = {
-    "unbiased": Variant("c.weight * least(looked.p / greatest(logged.p, :least_p), :max_ratio)"),
-    "biased": Variant("c.weight * looked.p"),
+    "unbiased": Variant(
+        "c.weight * least(looked.p / greatest(logged.p, :least_p), :max_ratio)",
+        bounded="c.weight > 0 AND (logged.p < :least_p OR looked.p / logged.p > :max_ratio)",
+    ),
+    "biased": Variant("c.weight * looked.p / :first_p"),
     "prescient": Variant("c.weight"),
     "prescient@5": Variant("CASE WHEN r.rank <= 5 THEN c.weight ELSE 0 END"),
     "prescient@1": Variant("CASE WHEN r.rank <= 1 THEN c.weight ELSE 0 END"),
@@ -51,13 +59,16 @@ def of_searches(engine: Engine, table: str, pairs: str, measure: Measure) -> Non
     """
     variant = VARIANTS[measure.variant]
     total = engine.ordered_sum("value", "document, value") if variant.total == "sum" else "max(value)"
+    first_p = first_propensity(engine)
+    bound = {"first_p": first_p, "least_p": first_p / measure.max_weight, "max_ratio": measure.max_ratio}
+    used = f"{variant.value} {variant.bounded}"
     engine.step(
         table,
         f"""
         SELECT search, query, {total} AS utility, max(bounded) > 0 AS bounded
         FROM (
           SELECT pairs.search, pairs.query, c.document, {variant.value} AS value,
-                 CASE WHEN logged.p < :least_p OR looked.p / logged.p > :max_ratio THEN 1 ELSE 0 END AS bounded
+                 CASE WHEN {variant.bounded} THEN 1 ELSE 0 END AS bounded
           FROM (SELECT DISTINCT search, query FROM {pairs}) AS pairs
           JOIN numbered_clicks AS c ON c.search = pairs.search
           JOIN rankings AS r ON r.query = pairs.query AND r.document = c.document
@@ -66,9 +77,27 @@ def of_searches(engine: Engine, table: str, pairs: str, measure: Measure) -> Non
         ) AS parts
         GROUP BY search, query
         """,
-        least_p=1 / measure.max_weight,
-        max_ratio=measure.max_ratio,
+        **{name: value for name, value in bound.items() if f":{name}" in used},
     )
+
+
+def first_propensity(engine: Engine) -> float:
+    """p[1], which `max_weight` and the biased variant are relative to; every rank that occurs must have a propensity.
+
+    Without this check a rank that the table lacks would make a join drop the row, or a division by nothing.
+    """
+    missing = engine.arrow(
+        """SELECT DISTINCT ranks.rank FROM
+             (SELECT rank FROM rankings UNION SELECT rank FROM numbered_clicks UNION SELECT 1 AS rank) AS ranks
+           LEFT JOIN propensity AS p ON p.rank = ranks.rank
+           WHERE ranks.rank IS NOT NULL AND (p.p IS NULL OR NOT p.p > 0) ORDER BY ranks.rank LIMIT 5"""
+    )["rank"].to_pylist()
+    if missing:
+        raise WaywordError(
+            f"Found no propensity above 0 for the ranks {', '.join(map(str, missing))}; expected one for every rank "
+            "of the rankings and the clicks, and for rank 1."
+        )
+    return float(engine.arrow("SELECT p FROM propensity WHERE rank = 1")["p"][0].as_py())
 
 
 def of_contexts(engine: Engine, table: str, pairs: str, split: str, measure: Measure) -> None:
@@ -91,7 +120,8 @@ def of_contexts(engine: Engine, table: str, pairs: str, split: str, measure: Mea
         FROM utility_of_pairs AS u JOIN instances AS i ON i.search = u.search AND i.split = :split
         JOIN (SELECT context, count(*) AS searches FROM instances WHERE split = :split GROUP BY context) AS n
           ON n.context = i.context
-        JOIN {pairs} AS pairs ON pairs.context = i.context AND pairs.query = u.query
+        JOIN (SELECT DISTINCT context, query FROM {pairs}) AS pairs
+          ON pairs.context = i.context AND pairs.query = u.query
         GROUP BY i.context, u.query
         """,
         split=split,

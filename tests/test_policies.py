@@ -1,0 +1,132 @@
+"""What every policy promises, tested once and run on each."""
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import shop as small
+from shop import Shop
+from wayword import run, xlinear
+from wayword.contexts import from_prefixes
+from wayword.policies import Policy, Ranked, Retrieved, Shuffled
+from wayword.ranking import RANKERS, Examples
+from wayword.retrieval.candidates import Candidates
+from wayword.retrieval.popular import PopularRetriever
+from wayword.stages.estimates import load_policies
+
+MEMBERS = ("random", "popular", "retriever", "unbiased", "linear", "pecos", "unbiased over pecos")
+PREFIXES = ["l", "la", "lamp s", "lo", "", "label", "x", "la", "ladder small"]
+
+
+@pytest.fixture(scope="module")
+def policies(shop: Shop, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Policy]:
+    loaded = load_policies(shop.folders, small.CONFIG)
+    boosted = loaded["unbiased"]
+    assert isinstance(boosted, Ranked)
+    of_tree = _over_pecos(shop, tmp_path_factory.mktemp("pecos")) if xlinear.available() else {}
+    return {**loaded, "linear": _linear(boosted), **of_tree}
+
+
+def _over_pecos(shop: Shop, folder: Path) -> dict[str, Policy]:
+    """The policies of the paper: the PECOS tree's own order, and the ranker's."""
+    config = replace(small.CONFIG, retriever=replace(small.CONFIG.retriever, model="pecos"))
+    workspace = run(shop.data / "clicks.parquet", shop.data / "rankings.parquet", out=folder, config=config)
+    at = {stage: workspace.folder(stage) for stage in workspace.manifest["stages"]}
+    loaded = load_policies(at, config)
+    return {"pecos": loaded["retriever"], "unbiased over pecos": loaded["unbiased"]}
+
+
+def _linear(boosted: Ranked) -> Ranked:
+    """The same policy with a ranker that has learnt to prefer odd query numbers."""
+    contexts = from_prefixes(["l", "la"])
+    found = boosted.retriever.retrieve(contexts, boosted.candidates)
+    features = boosted.featuriser.features(contexts, found)
+    examples = Examples.of(features, found.query % 2, found.context, np.ones(2))
+    ranker = RANKERS["linear"].fit(examples, small.CONFIG.ranker)
+    return Ranked(boosted.retriever, boosted.featuriser, ranker, boosted.candidates)
+
+
+def rows(found: Candidates) -> list[tuple[int, int, float]]:
+    return list(zip(found.context.tolist(), found.query.tolist(), found.score.tolist(), strict=True))
+
+
+def test_every_policy_of_an_evaluation_is_a_member(policies: dict[str, Policy]) -> None:
+    assert set(policies) <= set(MEMBERS)
+
+
+@pytest.fixture(params=MEMBERS)
+def name(request: pytest.FixtureRequest, policies: dict[str, Policy]) -> str:
+    if request.param not in policies:
+        pytest.skip("PECOS is not installed")
+    return str(request.param)
+
+
+class TestEveryPolicy:
+    @pytest.mark.parametrize("k", [1, 3, 10])
+    def test_at_most_k_best_first_and_no_query_twice(
+        self, policies: dict[str, Policy], name: str, k: int
+    ) -> None:
+        found = policies[name].complete(from_prefixes(PREFIXES), k)
+        assert found.context.tolist() == sorted(found.context.tolist())
+        for context in range(len(PREFIXES)):
+            of_context = found.context == context
+            assert of_context.sum() <= k
+            assert len(set(found.query[of_context].tolist())) == of_context.sum()
+            assert (np.diff(found.score[of_context]) <= 0).all()
+        unknown = set() if "pecos" in name else {PREFIXES.index("x")}  # the tree is not prefix-exact
+        assert set(found.context.tolist()) == set(range(len(PREFIXES))) - unknown
+
+    def test_the_same_again_alone_or_among_others(self, policies: dict[str, Policy], name: str) -> None:
+        policy = policies[name]
+        together = rows(policy.complete(from_prefixes(PREFIXES), 5))
+        assert rows(policy.complete(from_prefixes(PREFIXES), 5)) == together
+        for place, prefix in enumerate(PREFIXES):
+            alone = policy.complete(from_prefixes([prefix]), 5)
+            assert [(place, q, s) for _, q, s in rows(alone)] == [r for r in together if r[0] == place]
+
+    def test_a_shorter_list_is_the_beginning_of_a_longer_one(
+        self, policies: dict[str, Policy], name: str
+    ) -> None:
+        short, long = (policies[name].complete(from_prefixes(PREFIXES), k) for k in (2, 7))
+        assert rows(long.top(2)) == rows(short)
+
+    def test_no_context_no_candidate(self, policies: dict[str, Policy], name: str) -> None:
+        found = policies[name].complete(from_prefixes([]), 5)
+        assert (len(found.context), len(found.query), len(found.score)) == (0, 0, 0)
+
+    def test_a_policy_reorders_its_retriever_and_adds_nothing(
+        self, policies: dict[str, Policy], name: str
+    ) -> None:
+        policy = policies[name]
+        assert isinstance(policy, Ranked | Retrieved | Shuffled)
+        wide = small.CONFIG.retriever.candidates
+        proposed = policy.retriever.retrieve(from_prefixes(PREFIXES), wide)
+        listed = policy.complete(from_prefixes(PREFIXES), wide)
+        assert {(c, q) for c, q, _ in rows(listed)} == {(c, q) for c, q, _ in rows(proposed)}
+
+
+def test_blocks_of_contexts_give_the_same(
+    policies: dict[str, Policy], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = rows(policies["unbiased"].complete(from_prefixes(PREFIXES), 5))
+    monkeypatch.setattr("wayword.policies.CONTEXTS_AT_ONCE", 2)
+    assert rows(policies["unbiased"].complete(from_prefixes(PREFIXES), 5)) == whole
+
+
+def test_random_is_uniform_and_follows_seed_prefix_and_extra_columns() -> None:
+    texts = [f"q{i}" for i in range(5)]
+    retriever = PopularRetriever(texts, np.arange(1, 6))
+    n = 2000
+    contexts = pa.table({"prefix": ["q"] * n, "place": list(range(n))})
+    for seed in (0, 1):
+        found = Shuffled(retriever, 5, seed).complete(contexts, 5)
+        for place in range(5):
+            counts = Counter(found.query[found.position() == place].tolist())
+            chi2 = sum((counts[query] - n / 5) ** 2 / (n / 5) for query in range(5))
+            assert chi2 < 18.5  # 99.9 % of a chi-squared law with 4 degrees of freedom
+    one, other = (Shuffled(retriever, 5, seed).complete(contexts, 5).query for seed in (0, 1))
+    assert 0.1 < np.mean(one == other) < 0.3  # as often as chance has it, 1/5
