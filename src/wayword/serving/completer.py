@@ -8,7 +8,6 @@ from typing import Any
 import pyarrow as pa
 
 from wayword import tables
-from wayword.config import Config
 from wayword.contexts import PREFIX
 from wayword.errors import WaywordError
 from wayword.policies import Policy
@@ -45,12 +44,12 @@ class Completer:
         """Open what `wayword run` wrote."""
         if not isinstance(workspace, Workspace):
             workspace = Workspace.open(workspace)
-        config = Config.parse(workspace.manifest["settings"])
-        at = {stage: workspace.folder(stage) for stage in workspace.manifest["stages"]}
-        schema = tables.read(at["log"], "searches").schema
-        columns = {name: schema.field(name).type for name in context_columns(at["log"])}
-        shown = tables.read(at["rankings"], "queries")["shown"].to_pylist()
-        return cls(shown, load_policies(at, config), columns)
+        at = {stage: workspace.folder(stage) for stage in ("log", "rankings", "retriever", "ranker")}
+        with workspace.reading():
+            schema = tables.read(at["log"], "searches").schema
+            columns = {name: schema.field(name).type for name in context_columns(at["log"])}
+            shown = tables.read(at["rankings"], "queries")["shown"].to_pylist()
+            return cls(shown, load_policies(at, workspace.config), columns)
 
     def complete(
         self, prefix: str, k: int = 10, *, context: Mapping[str, Any] | None = None, policy: str = "unbiased"
@@ -93,6 +92,11 @@ def _value(name: str, given: Any, kind: pa.DataType) -> Any:
     if given is None:
         return None
     try:
-        return float(given) if pa.types.is_floating(kind) else str(given)
-    except (TypeError, ValueError):
+        return float(given) if pa.types.is_floating(kind) else _valid(str(given))
+    except (TypeError, ValueError, OverflowError):
         raise WaywordError(f"Found {given!r} for the context column {name}; expected a number.") from None
+
+
+def _valid(text: str) -> str:
+    """Half a surrogate pair is no text; it becomes a question mark."""
+    return text.encode("utf-8", "replace").decode("utf-8")
