@@ -162,21 +162,21 @@ def complete(
     A prefix that begins with a dash comes last, after two dashes: `wayword complete workspace -- -v`
     """
     from wayword.serving.completer import Completer
+    from wayword.workspace import Workspace
 
-    completer = Completer.open(workspace)
+    opened = Workspace.open(workspace)
+    completer = Completer.open(opened)
     known = dict(_pair(text) for text in context or [])
-    if prefix == "-":
-        for lines in _lines(os.fdopen(sys.stdin.fileno(), "rb", closefd=False)):
-            lists = completer.complete_many(lines, k, context=known, policy=policy)
-            _write("\n".join(map(_as_json, lines, lists)))
-        return
-    found = completer.complete(prefix, k, context=known, policy=policy)
-    if as_json:
-        _write(_as_json(prefix, found))
-    elif found:
-        _write("\n".join(f"{c.score:10.4f}  {c.query}" for c in found))
-    else:
-        typer.echo(f"No completion for {prefix!r}.", err=True)
+    typed = _lines(os.fdopen(sys.stdin.fileno(), "rb", closefd=False)) if prefix == "-" else [[prefix]]
+    for prefixes in typed:
+        with opened.reading():
+            lists = completer.complete_many(prefixes, k, context=known, policy=policy)
+        if as_json or prefix == "-":
+            _write("\n".join(map(_as_json, prefixes, lists)))
+        elif lists[0]:
+            _write("\n".join(f"{c.score:10.4f}  {c.query}" for c in lists[0]))
+        else:
+            typer.echo(f"No completion for {prefix!r}.", err=True)
 
 
 def _lines(stream: io.BufferedReader) -> Iterator[list[str]]:
