@@ -167,7 +167,9 @@ def complete(
     opened = Workspace.open(workspace)
     completer = Completer.open(opened)
     known = dict(_pair(text) for text in context or [])
-    typed = _lines(os.fdopen(sys.stdin.fileno(), "rb", closefd=False)) if prefix == "-" else [[prefix]]
+    typed = (
+        _lines(os.fdopen(sys.stdin.fileno(), "rb", closefd=False)) if prefix == "-" else [[_given(prefix)]]
+    )
     for prefixes in typed:
         with opened.reading():
             lists = completer.complete_many(prefixes, k, context=known, policy=policy)
@@ -194,6 +196,11 @@ def _line(line: bytes) -> str:
     return line.removesuffix(b"\r").decode("utf-8", "replace")
 
 
+def _given(argument: str) -> str:
+    """An argument, its bytes read as a line of stdin would be."""
+    return os.fsencode(argument).decode("utf-8", "replace")
+
+
 def _as_json(prefix: str, completions: Iterable[Any]) -> str:
     listed = [{"query": c.query, "score": c.score} for c in completions]
     return json.dumps({"prefix": prefix, "completions": listed}, ensure_ascii=False)
@@ -205,14 +212,14 @@ def _without_nan(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _write(text: str) -> None:
-    """Data on stdout: UTF-8 whatever the terminal's language; bytes of an argument that are not, replaced."""
+    """Data on stdout: valid UTF-8 whatever the terminal's language."""
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
     sys.stdout.buffer.flush()
 
 
 def _pair(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
+    name, equals, value = _given(text).partition("=")
     if not equals:
         raise WaywordError(f"Found --context {text}; expected NAME=VALUE.")
     return name, value
