@@ -43,7 +43,7 @@ class Finished:
 class Command:
     """A command under way."""
 
-    def __init__(self, *arguments: str | Path, stdin: bytes = b"") -> None:
+    def __init__(self, *arguments: object, stdin: bytes = b"") -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="wayword-command-")
         self._streams = [Path(self._folder.name) / name for name in ("in", "out", "err")]
         self._streams[0].write_bytes(stdin)
@@ -76,7 +76,7 @@ class Command:
         return Finished(code, out, err.decode())
 
 
-def wayword(*arguments: str | Path, stdin: bytes = b"") -> Finished:
+def wayword(*arguments: object, stdin: bytes = b"") -> Finished:
     """Run a command to its end."""
     return Command(*arguments, stdin=stdin).finished()
 
@@ -86,7 +86,7 @@ def _enter(arguments: list[str], streams: list[str]) -> None:
         zip(streams, (os.O_RDONLY, os.O_WRONLY | os.O_CREAT, os.O_WRONLY | os.O_CREAT), strict=True)
     ):
         os.dup2(os.open(path, mode), number)
-    sys.stdin = io.TextIOWrapper(io.FileIO(0, closefd=False))  # type: ignore[arg-type]
+    sys.stdin = io.TextIOWrapper(io.FileIO(0, closefd=False))
     os.environ["COLUMNS"] = "80"
     sys.argv = ["wayword", *arguments]
     from wayword.cli import main

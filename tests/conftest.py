@@ -30,7 +30,7 @@ class Made:
     """A finished workspace, its inputs and how long it took."""
 
     path: Path
-    arguments: list[str | Path]
+    arguments: list[object]
     files: dict[str, str]
     seconds: float
 
@@ -62,7 +62,7 @@ def _make(world: Path, folder: Path, share: float) -> Made:
 
     settings = folder / "wayword.toml"
     settings.write_text(SETTINGS.format(share=share))
-    arguments: list[str | Path] = ["run", "--log", world / "clicks.parquet"]
+    arguments: list[object] = ["run", "--log", world / "clicks.parquet"]
     arguments += ["--rankings", world / "rankings.parquet", "--config", settings, "--out"]
     started = time.monotonic()
     finished = wayword(*arguments, folder / "workspace")

@@ -20,12 +20,13 @@ import pytest
 
 from commands import Command, wayword
 from conftest import Made, hashes
-from wayword import disk, pipeline
+from wayword import disk, pipeline, xlinear
 from wayword.config import Config
 from wayword.engines.duck import DuckDB
 from wayword.errors import WorkspaceError
 from wayword.progress import Reporter
 from wayword.serving.completer import Completer
+from wayword.stages import contexts, estimates, log, propensity, ranker, rankings, retriever
 from wayword.workspace import Workspace, building
 
 STAGES = ("log", "rankings", "contexts", "propensity", "retriever", "ranker", "estimates")
@@ -101,13 +102,13 @@ def hollow(monkeypatch: pytest.MonkeyPatch) -> None:
         return {}
 
     for module in (
-        pipeline.log_stage,
-        pipeline.rankings_stage,
-        pipeline.contexts,
-        pipeline.propensity,
-        pipeline.retriever,
-        pipeline.ranker,
-        pipeline.estimates,
+        log,
+        rankings,
+        contexts,
+        propensity,
+        retriever,
+        ranker,
+        estimates,
     ):
         monkeypatch.setattr(module, "write", write)
 
@@ -380,7 +381,7 @@ def test_a_simulation_on_a_full_or_read_only_disk_is_said_clearly(small_disk: Pa
 def test_without_pecos_one_line_says_what_is_done_instead(
     monkeypatch: pytest.MonkeyPatch, world: Path, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(pipeline.xlinear, "available", lambda: False)
+    monkeypatch.setattr(xlinear, "available", lambda: False)
     recorder = Recorder()
     config = _changed(Config.parse({"ranker": {"rounds": 1}}), "retriever.model", "auto")
     pipeline.run(

@@ -18,7 +18,7 @@ MEANING = {
     "retriever": "the retriever's own order",
     "unbiased": "the paper's ranker: trained on unbiased utilities",
     "oracle": "the best candidate, knowing the clicked document",
-    "ceiling": "the best possible without knowing it (simulated worlds only)",
+    "ceiling": "the best possible without knowing the clicked document (simulated)",
 }
 
 
@@ -57,8 +57,8 @@ def print_estimates(workspace: Workspace, console: Console) -> None:
     console.print(table)
     for name in names:
         console.print(f"  [bold]{name:<9}[/bold] {MEANING.get(name, '')}", highlight=False)
-    console.print("1 is the utility of the queries that people typed themselves.", highlight=False)
-    console.print("At 1, unbiased against")
+    console.print("\n1 is the utility of the queries that people typed themselves.", highlight=False)
+    console.print("\nWhat unbiased gains at 1, search by search, over", highlight=False)
     for other, gain in _gains(workspace).items():
         console.print(f"  [bold]{other:<9}[/bold] {gain}", highlight=False)
 
@@ -72,7 +72,7 @@ def _cell(row: dict[str, Any] | None) -> str:
 def _gains(workspace: Workspace) -> dict[str, str]:
     """What the ranker adds at 1 to each of the others, as paired differences."""
     return {
-        row["other"]: f"{row['value']:+.3f} [dim]{row['low']:+.3f} to {row['high']:+.3f}[/dim]"
+        row["other"]: f"{row['value']:+.3f} [dim]({row['low']:+.3f} to {row['high']:+.3f})[/dim]"
         for row in differences_of(workspace)
         if row["policy"] == "unbiased"
         and row["k"] == 1
