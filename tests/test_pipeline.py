@@ -275,8 +275,10 @@ def _leave(folder: Path, room: int) -> Path:
     return ballast
 
 
-def _fill_and_check(rooms: list[int], earlier: Made, undisturbed: Made, small_disk: Path) -> None:
-    for room in rooms:
+def _fill_and_check(shares: list[float], earlier: Made, undisturbed: Made, small_disk: Path) -> None:
+    """Leave room for a share of what a run writes."""
+    size = sum(file.stat().st_size for file in undisturbed.path.rglob("*") if file.is_file())
+    for room in (int(size * share) for share in shares):
         workspace = earlier.copy(small_disk / "w")
         ballast = _leave(small_disk, room)
         full = wayword(*undisturbed.arguments, workspace)
@@ -292,16 +294,13 @@ def _fill_and_check(rooms: list[int], earlier: Made, undisturbed: Made, small_di
         shutil.rmtree(workspace)
 
 
-KB = 1024
-
-
 def test_a_full_disk_costs_nothing_but_the_run(earlier: Made, undisturbed: Made, small_disk: Path) -> None:
-    _fill_and_check([0, 300 * KB, 2500 * KB], earlier, undisturbed, small_disk)
+    _fill_and_check([0.0, 0.1, 0.8], earlier, undisturbed, small_disk)
 
 
 @pytest.mark.slow
 def test_a_disk_that_fills_up_at_many_moments(earlier: Made, undisturbed: Made, small_disk: Path) -> None:
-    _fill_and_check([room * KB for room in range(4, 3600, 211)], earlier, undisturbed, small_disk)
+    _fill_and_check([place / 17 for place in range(17)], earlier, undisturbed, small_disk)
 
 
 def _spill(folder: Path) -> None:
@@ -333,7 +332,7 @@ def _boosted(folder: Path) -> None:
     ids=["python", "numpy", "arrow", "duckdb", "xgboost"],
 )
 def test_every_library_that_meets_a_full_disk_gets_the_same_message(write: Any, small_disk: Path) -> None:
-    _leave(small_disk, 8 * KB)
+    _leave(small_disk, 8192)
     with pytest.raises(Exception) as caught:  # noqa: PT011
         write(small_disk)
     assert str(disk.refusal(caught.value)).startswith("The disk is full")
@@ -369,7 +368,7 @@ def test_a_read_only_disk_is_said_clearly(undisturbed: Made, earlier: Made, smal
 
 
 def test_a_simulation_on_a_full_or_read_only_disk_is_said_clearly(small_disk: Path) -> None:
-    ballast = _leave(small_disk, 4 * KB)
+    ballast = _leave(small_disk, 4096)
     full = wayword("simulate", "packages", "--clicks", "100", "--out", small_disk / "data")
     assert (full.code, full.err.startswith("error: The disk is full")) == (2, True), full.err
     ballast.unlink()

@@ -20,6 +20,7 @@ from wayword.errors import WaywordError, WorkspaceError
 app = typer.Typer(
     help="Query autocompletion that knows where each query leads.",
     no_args_is_help=True,
+    add_completion=False,  # of the shell's command line: another thing under the same name
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -185,16 +185,19 @@ def damage(folder: Path, *, thorough: bool) -> str | None:
     """What is wrong with an artefact, if anything: missing files or sizes, and with `thorough` their hashes."""
     try:
         receipt = _receipt(folder)
-        for name, size in receipt.sizes.items():
-            file = folder / name
+    except WorkspaceError:
+        return f"{folder.name}/{RECEIPT} is missing or cannot be read"
+    for name, size in receipt.sizes.items():
+        file = folder / name
+        try:
             if not file.is_file():
                 return f"{folder.name}/{name} is missing"
             if file.stat().st_size != size:
                 return f"{folder.name}/{name} has {file.stat().st_size:,} bytes instead of {size:,}"
             if thorough and digest_of_file(file) != receipt.hashes[name]:
                 return f"{folder.name}/{name} is not what was written"
-    except (WorkspaceError, OSError):
-        return f"{folder.name}/{RECEIPT} is missing or cannot be read"
+        except OSError as problem:
+            return f"{folder.name}/{name} cannot be read ({problem.strerror})"
     return None
 
 
