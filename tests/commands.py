@@ -21,10 +21,12 @@ _FORKS.set_forkserver_preload(
         "wayword.report",
         "wayword.serving.completer",
         "wayword.simulation.simulate",
+        "rich.markdown",
         "rich.progress",
         "sklearn.feature_extraction.text",
         "sklearn.utils.extmath",
         "threadpoolctl",
+        "typer.rich_utils",
         "xgboost.callback",
     ]
 )
