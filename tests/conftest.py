@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from runs import Made, make
 from shop import Shop, open_shop
 from wayword.engines import Engine
 from wayword.engines.duck import DuckDB
+from wayword.simulation.simulate import simulate
 
 ENGINES: dict[str, Callable[[], Engine]] = {"duckdb": lambda: DuckDB(threads=1)}
 """Every table test runs on each of these."""
@@ -24,3 +26,21 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
     """A run on the log of a small world whose law is known."""
     return open_shop(tmp_path_factory.mktemp("shop"))
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """1,000 clicks in the world of packages: a run takes a second or two."""
+    return simulate("packages", clicks=1000, depth=10, out=tmp_path_factory.mktemp("world"))
+
+
+@pytest.fixture(scope="session")
+def earlier(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """What an earlier run with another setting had made; not one artefact is the same."""
+    return make(world, tmp_path_factory.mktemp("earlier"), 0.5)
+
+
+@pytest.fixture(scope="session")
+def undisturbed(world: Path, earlier: Made, tmp_path_factory: pytest.TempPathFactory) -> Made:  # noqa: ARG001
+    """What a run leaves that nothing disturbed; made second, when the libraries are loaded."""
+    return make(world, tmp_path_factory.mktemp("undisturbed"), 0.6)

@@ -1,28 +1,32 @@
 """Commands: thin shells around the library. Data on stdout, trouble on stderr, exit code 2 for bad input."""
 
-import errno
+import io
 import json
+import math
 import os
+import signal
 import sys
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from types import FrameType
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
 
-from wayword import __version__
-from wayword.errors import WaywordError
+from wayword import __version__, disk
+from wayword.errors import WaywordError, WorkspaceError
 
 app = typer.Typer(
     help="Query autocompletion that knows where each query leads.",
     no_args_is_help=True,
+    add_completion=False,  # of the shell's command line: another thing under the same name
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-PREFIXES_AT_ONCE = 256
+READ_AT_ONCE = 1 << 16
+"""Bytes of stdin. What has arrived is answered at once, so that a program may ask line by line."""
 
 Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Same seed, same result.")]
 WorkspacePath = Annotated[
@@ -131,7 +135,7 @@ def evaluate(
 
     opened = Workspace.open(workspace)
     if as_json:
-        typer.echo(json.dumps(estimates_of(opened), indent=1))
+        _write(json.dumps([_without_nan(row) for row in estimates_of(opened)], indent=1))
     else:
         print_estimates(opened, Console())
 
@@ -139,7 +143,10 @@ def evaluate(
 @app.command()
 def complete(
     workspace: WorkspacePath,
-    prefix: Annotated[str, typer.Argument(help="What was typed; `-` reads one prefix per line from stdin.")],
+    prefix: Annotated[
+        str,
+        typer.Argument(metavar="PREFIX", help="What was typed; `-` reads one prefix per line from stdin."),
+    ],
     k: Annotated[int, typer.Option("-k", min=1, max=1000, help="How many completions.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of a list.")] = False,
     policy: Annotated[str, typer.Option(help="unbiased, retriever, popular or random.")] = "unbiased",
@@ -152,25 +159,47 @@ def complete(
     Example: `wayword complete workspace "video" -k 5`
 
     Many prefixes, one JSON object per line: `wayword complete workspace - < prefixes.txt`
+
+    A prefix that begins with a dash comes last, after two dashes: `wayword complete workspace -- -v`
     """
     from wayword.serving.completer import Completer
+    from wayword.workspace import Workspace
 
-    completer = Completer.open(workspace)
+    opened = Workspace.open(workspace)
+    completer = Completer.open(opened)
     known = dict(_pair(text) for text in context or [])
-    if prefix == "-":
-        for batch in _batches((line.rstrip("\r\n") for line in sys.stdin), PREFIXES_AT_ONCE):
-            for typed, found in zip(
-                batch, completer.complete_many(batch, k, context=known, policy=policy), strict=True
-            ):
-                typer.echo(_as_json(typed, found))
-        return
-    found = completer.complete(prefix, k, context=known, policy=policy)
-    if as_json:
-        typer.echo(_as_json(prefix, found))
-    else:
-        typer.echo(
-            "\n".join(f"{c.score:10.4f}  {c.query}" for c in found) or f"No completion for {prefix!r}."
-        )
+    typed = (
+        _lines(os.fdopen(sys.stdin.fileno(), "rb", closefd=False)) if prefix == "-" else [[_given(prefix)]]
+    )
+    for prefixes in typed:
+        with opened.reading():
+            lists = completer.complete_many(prefixes, k, context=known, policy=policy)
+        if as_json or prefix == "-":
+            _write("\n".join(map(_as_json, prefixes, lists)))
+        elif lists[0]:
+            _write("\n".join(f"{c.score:10.4f}  {c.query}" for c in lists[0]))
+        else:
+            typer.echo(f"No completion for {prefix!r}.", err=True)
+
+
+def _lines(stream: io.BufferedReader) -> Iterator[list[str]]:
+    """Lines as they arrive; what is not UTF-8 is read as the replacement character."""
+    rest = b""
+    while chunk := stream.read1(READ_AT_ONCE):
+        *whole, rest = (rest + chunk).split(b"\n")
+        if whole:
+            yield [_line(line) for line in whole]
+    if rest:
+        yield [_line(rest)]
+
+
+def _line(line: bytes) -> str:
+    return line.removesuffix(b"\r").decode("utf-8", "replace")
+
+
+def _given(argument: str) -> str:
+    """An argument, its bytes read as a line of stdin would be."""
+    return os.fsencode(argument).decode("utf-8", "replace")
 
 
 def _as_json(prefix: str, completions: Iterable[Any]) -> str:
@@ -178,13 +207,20 @@ def _as_json(prefix: str, completions: Iterable[Any]) -> str:
     return json.dumps({"prefix": prefix, "completions": listed}, ensure_ascii=False)
 
 
-def _batches(lines: Iterator[str], size: int) -> Iterator[list[str]]:
-    while batch := list(islice(lines, size)):
-        yield batch
+def _without_nan(row: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no NaN: what could not be estimated is null."""
+    return {name: None if isinstance(v, float) and math.isnan(v) else v for name, v in row.items()}
+
+
+def _write(text: str) -> None:
+    """Data on stdout: valid UTF-8 whatever the terminal's language."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
+    sys.stdout.buffer.flush()
 
 
 def _pair(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
+    name, equals, value = _given(text).partition("=")
     if not equals:
         raise WaywordError(f"Found --context {text}; expected NAME=VALUE.")
     return name, value
@@ -213,7 +249,7 @@ def config() -> None:
     """
     from wayword.config import as_toml
 
-    typer.echo(as_toml(), nl=False)
+    _write(as_toml().rstrip("\n"))
 
 
 def _version(wanted: bool) -> None:
@@ -231,30 +267,44 @@ def options(
     """Query autocompletion that knows where each query leads."""
 
 
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
+class _Interrupted(BaseException):
+    """Ctrl-C. Not a KeyboardInterrupt, which libraries on the way catch and report in their own words."""
+
+    happened = False
+    """DuckDB answers a signal with an error of its own, so that the exception alone does not tell."""
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
+    _Interrupted.happened = True
+    raise _Interrupted
 
 
 def main() -> None:
     """Run a command; what the user can mend is one message and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    signal.signal(signal.SIGINT, _interrupt)
     try:
-        app()
-    except WaywordError as problem:
-        _fail(str(problem))
+        app(prog_name="wayword")
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    except OSError as problem:
-        where = f": {problem.filename}" if problem.filename else ""
-        if problem.errno in _NO_ROOM:
-            _fail(
-                f"The disk is full{where}. Free some space and run the same command again; nothing was overwritten."
-            )
-        if problem.errno in _NOT_ALLOWED:
-            _fail(f"No permission{where} ({problem.strerror}). Choose a folder that you may write to.")
-        raise
+    except (Exception, _Interrupted) as problem:
+        if _Interrupted.happened:
+            _fail("Interrupted. What was finished is kept.", code=130)
+        if (message := _message(problem)) is None:
+            raise
+        _fail(message)
 
 
-def _fail(message: str) -> None:
+def _message(problem: BaseException) -> str | None:
+    """What to say of a problem that the user can mend; None for a mistake of ours."""
+    if isinstance(problem, WorkspaceError):
+        return str(problem)
+    return disk.refusal(problem) or (str(problem) if isinstance(problem, WaywordError) else None)
+
+
+def _fail(message: str, code: int = 2) -> NoReturn:
     typer.echo(f"error: {message}", err=True)
-    sys.exit(2)
+    sys.exit(code)

@@ -29,8 +29,9 @@ def show(out: Path, *, clicks: int, seed: int, console: Console, errors: Console
             reporter=bars,
         )
     print_estimates(finished, console)
+    console.print()
     console.print(_beside(Completer.open(finished)))
-    console.print("Next:", style="bold")
+    console.print("\nNext:", style="bold")
     for line in (
         f"wayword complete {workspace} video -k 5",
         f"wayword evaluate {workspace} --json",

@@ -7,9 +7,10 @@ raw log ──log──► searches, clicks ──rankings──► the universe
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from wayword import xlinear
-from wayword.config import Config
+from wayword.config import Config, RetrieverConfig
 from wayword.errors import ConfigError, MissingExtra
 from wayword.progress import Reporter
 from wayword.stages import contexts, estimates, propensity, ranker, retriever
@@ -48,6 +49,7 @@ def run(
     files = {p: digest_of_file(p) if p else None for p in (source.log, exported, described, law)}
     model = _retriever(settings, tell)
     filtered, labels, tested = _measures(settings, judged)
+    trained, asked = _retriever_settings(settings.retriever)
 
     with building(out, tell) as build:
         at = build.folders
@@ -85,19 +87,20 @@ def run(
         )
         build.stage(
             "retriever",
-            {"model": model, "measure": asdict(filtered), **settings.digest_of("retriever")},
+            {"model": model, "measure": asdict(filtered), **trained},
             lambda new: retriever.write(new, at, settings.retriever, model, filtered),
             after=("rankings", "contexts", "propensity"),
         )
         build.stage(
             "ranker",
-            {"measure": asdict(labels), **settings.digest_of("features", "ranker")},
+            {"measure": asdict(labels), "asked": asked, **settings.digest_of("features", "ranker")},
             lambda new: ranker.write(new, at, settings, labels, tell.advance),
             after=("rankings", "contexts", "propensity", "retriever"),
         )
         build.stage(
             "estimates",
-            {"truth": files[law], "measure": asdict(tested), **settings.digest_of("evaluation")},
+            {"truth": files[law], "measure": asdict(tested), "asked": asked}
+            | settings.digest_of("evaluation"),
             lambda new: estimates.write(new, at, settings, tested, truth=law, advance=tell.advance),
             after=("rankings", "contexts", "propensity", "retriever", "ranker"),
         )
@@ -116,6 +119,16 @@ def _retriever(config: Config, reporter: Reporter) -> str:
         "PECOS is not installed: candidates are the most popular completions. `pip install 'wayword[pecos]'` adds it."
     )
     return "popular"
+
+
+def _retriever_settings(config: RetrieverConfig) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the retriever is trained with, and what it is asked with: more candidates do not need a new tree.
+
+    `model` is in neither: `auto` is the same as the retriever that it stands for.
+    """
+    settings = {name: value for name, value in asdict(config).items() if name != "model"}
+    asked = {name: settings.pop(name) for name in ("candidates", "beam")}
+    return settings, asked
 
 
 def _measures(config: Config, judged: bool) -> tuple[Measure, Measure, Measure]:

@@ -3,18 +3,21 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 from rich.console import Console
 from rich.progress import (
     BarColumn,
     Progress,
+    ProgressColumn,
     SpinnerColumn,
+    Task,
     TaskID,
     TextColumn,
     TimeElapsedColumn,
-    TimeRemainingColumn,
 )
+from rich.text import Text
 
 
 class Reporter:
@@ -36,8 +39,19 @@ class Reporter:
         """The run is over; these stages did any work."""
 
 
+class _State(ProgressColumn):
+    """The time left while a stage works; how it ended afterwards."""
+
+    def render(self, task: Task) -> Text:
+        """See `ProgressColumn.render`."""
+        if task.finished:
+            return Text(str(task.fields["state"]))
+        left = task.time_remaining
+        return Text("" if left is None else f"{timedelta(seconds=int(left))} left")
+
+
 class Bars(Reporter):
-    """One bar per stage with the time left, on stderr."""
+    """One bar per stage with the time left; where nobody watches (a file, a pipe), one plain line per stage."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -46,10 +60,9 @@ class Bars(Reporter):
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
             TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[state]}"),
+            _State(),
             console=console,
+            disable=not console.is_terminal,
         )
         self._task: TaskID | None = None
 
@@ -67,18 +80,24 @@ class Bars(Reporter):
         """See `Reporter.advance`."""
         self._update(total=total, completed=done)
 
-    def end(self, stage: str, *, reused: bool, seconds: float) -> None:  # noqa: ARG002
+    def end(self, stage: str, *, reused: bool, seconds: float) -> None:
         """See `Reporter.end`."""
-        self._update(total=1, completed=1, state="unchanged" if reused else f"{seconds:.1f} s")
+        state = "unchanged" if reused else f"{seconds:.1f} s"
+        self._update(total=1, completed=1, state=state)
+        if not self._console.is_terminal:
+            self._say(f"{stage}: {state}")
 
     def note(self, text: str) -> None:
         """See `Reporter.note`."""
-        self._bars.console.print(f"note: {text}", highlight=False, markup=False, soft_wrap=True)
+        self._say(f"note: {text}")
 
     def finish(self, made: list[str]) -> None:
         """See `Reporter.finish`."""
         if not made:
-            self._bars.console.print("Nothing has changed since the last run: no work was done.")
+            self._say("Nothing has changed since the last run: no work was done.")
+
+    def _say(self, text: str) -> None:
+        self._console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def _update(self, **fields: Any) -> None:
         if self._task is not None:

@@ -18,20 +18,22 @@ MEANING = {
     "retriever": "the retriever's own order",
     "unbiased": "the paper's ranker: trained on unbiased utilities",
     "oracle": "the best candidate, knowing the clicked document",
-    "ceiling": "the best possible without knowing it (simulated worlds only)",
+    "ceiling": "the best possible without knowing the clicked document (simulated)",
 }
 
 
 def estimates_of(workspace: Workspace) -> list[dict[str, Any]]:
     """One row per policy and k: policy, metric, k, value, low, high, n."""
-    return [
-        dict(row) for row in tables.read(workspace.folder("estimates"), "estimates").select(SHOWN).to_pylist()
-    ]
+    with workspace.reading():
+        found = tables.read(workspace.folder("estimates"), "estimates").select(SHOWN)
+    return [dict(row) for row in found.to_pylist()]
 
 
 def differences_of(workspace: Workspace) -> list[dict[str, Any]]:
     """One row per pair of policies and k: policy, other, k, value, low, high; paired over the same resamples."""
-    return [dict(row) for row in tables.read(workspace.folder("estimates"), "differences").to_pylist()]
+    with workspace.reading():
+        found = tables.read(workspace.folder("estimates"), "differences")
+    return [dict(row) for row in found.to_pylist()]
 
 
 def print_estimates(workspace: Workspace, console: Console) -> None:
@@ -44,7 +46,7 @@ def print_estimates(workspace: Workspace, console: Console) -> None:
         return
     found = {(row["policy"], row["k"]): row for row in rows}
     names = sorted({row["policy"] for row in rows}, key=lambda name: (found[name, 1]["value"], name))
-    level = workspace.manifest["settings"]["evaluation"]["level"]
+    level = workspace.config.evaluation.level
     table = Table(title=f"Utility of each policy ({rows[0]['n']:,} test searches, {level:.0%} intervals)")
     table.add_column("policy")
     for k in CUTOFFS:
@@ -55,7 +57,10 @@ def print_estimates(workspace: Workspace, console: Console) -> None:
     console.print(table)
     for name in names:
         console.print(f"  [bold]{name:<9}[/bold] {MEANING.get(name, '')}", highlight=False)
-    console.print(f"1 is the utility of the queries that people typed themselves. {_gains(workspace)}")
+    console.print("\n1 is the utility of the queries that people typed themselves.", highlight=False)
+    console.print("\nWhat unbiased gains at 1, search by search, over", highlight=False)
+    for other, gain in _gains(workspace).items():
+        console.print(f"  [bold]{other:<9}[/bold] {gain}", highlight=False)
 
 
 def _cell(row: dict[str, Any] | None) -> str:
@@ -64,13 +69,12 @@ def _cell(row: dict[str, Any] | None) -> str:
     return f"{row['value']:.3f} [dim]{row['low']:.3f}–{row['high']:.3f}[/dim]"
 
 
-def _gains(workspace: Workspace) -> str:
-    """What the ranker adds at 1, as paired differences."""
-    said = [
-        f"{row['value']:+.3f} ({row['low']:+.3f} to {row['high']:+.3f}) over {row['other']}"
+def _gains(workspace: Workspace) -> dict[str, str]:
+    """What the ranker adds at 1 to each of the others, as paired differences."""
+    return {
+        row["other"]: f"{row['value']:+.3f} [dim]({row['low']:+.3f} to {row['high']:+.3f})[/dim]"
         for row in differences_of(workspace)
         if row["policy"] == "unbiased"
         and row["k"] == 1
         and row["other"] in ("random", "retriever", "popular")
-    ]
-    return f"At 1, unbiased gains {', '.join(said)}."
+    }

@@ -13,6 +13,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -21,7 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from wayword import __version__
+from wayword import __version__, disk
+from wayword.config import Config
 from wayword.errors import WorkspaceError
 from wayword.progress import Reporter
 
@@ -30,6 +32,12 @@ MANIFEST = "manifest.json"
 RECEIPT = "artefact.json"
 ARTEFACTS = "artefacts"
 UNFINISHED = ".unfinished-"
+_NAME = re.compile(r"([a-z_]+)-[0-9a-f]{16}")
+"""An artefact's name: its stage and its key. Nothing else in a folder is ours to read or to remove."""
+
+
+class _NewerFormat(WorkspaceError):
+    """A workspace that a later version wrote: not to be touched, while a damaged one may be repaired."""
 
 
 def digest(value: Any) -> str:
@@ -59,9 +67,7 @@ class Workspace:
         workspace = cls(path, _read_manifest(path))
         for stage in workspace.manifest["stages"]:
             if problem := damage(workspace.folder(stage), thorough=False):
-                raise WorkspaceError(
-                    f"The workspace {path} is damaged: {problem}. Run `wayword run` again to repair it."
-                )
+                raise WorkspaceError(_damaged(path, problem))
         return workspace
 
     def folder(self, stage: str) -> Path:
@@ -70,13 +76,33 @@ class Workspace:
             return self.path / ARTEFACTS / str(self.manifest["stages"][stage])
         except KeyError:
             raise WorkspaceError(
-                f"The workspace {self.path} has no artefact of the stage '{stage}'."
+                f"The workspace {self.path} has no artefact of the stage '{stage}'. "
+                "Run `wayword run` again to repair it."
             ) from None
 
     def report(self, stage: str) -> dict[str, Any]:
         """What a stage had to say: counts and warnings."""
-        report: dict[str, Any] = _receipt(self.folder(stage))["report"]
-        return report
+        return _receipt(self.folder(stage)).report
+
+    @property
+    def config(self) -> Config:
+        """The settings that the workspace was made with."""
+        return Config.parse(self.manifest["settings"])
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """If reading artefacts fails because they are not what was written, say which file it is."""
+        try:
+            yield
+        except Exception as problem:
+            for stage in self.manifest["stages"]:
+                if found := damage(self.folder(stage), thorough=True):
+                    raise WorkspaceError(_damaged(self.path, found)) from problem
+            raise
+
+
+def _damaged(path: Path, found: str) -> str:
+    return f"The workspace {path} is damaged: {found}. Run `wayword run` again to repair it."
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
@@ -88,46 +114,90 @@ def _read_manifest(path: Path) -> dict[str, Any]:
         raise WorkspaceError(
             f"The folder {path} {state}: it has no {MANIFEST}. Run `wayword run --out {path} …`."
         )
-    try:
-        manifest: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        written = int(manifest["format"])
-        stages = {str(stage): str(name) for stage, name in manifest["stages"].items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
-        raise WorkspaceError(
-            f"Cannot read {file}: {problem!r}. Run `wayword run` again to repair it."
-        ) from problem
-    if written > FORMAT:
-        raise WorkspaceError(
+    manifest = _read_object(file)
+    written = manifest.get("format")
+    if isinstance(written, int) and written > FORMAT:
+        raise _NewerFormat(
             f"The workspace {path} was written by Wayword {manifest.get('wayword', '?')} in format {written}; this is "
             f"Wayword {__version__}, which reads formats up to {FORMAT}. Upgrade Wayword or choose another folder."
         )
-    return {**manifest, "stages": stages}
+    if (wrong := _wrong_with(manifest)) is not None:
+        raise WorkspaceError(_unreadable(file, wrong))
+    return manifest
 
 
-def _receipt(folder: Path) -> dict[str, Any]:
+def _wrong_with(manifest: dict[str, Any]) -> str | None:
+    if manifest.get("format") is not FORMAT:
+        return f"found format {manifest.get('format')!r}, expected {FORMAT}"
+    for part in ("stages", "settings"):
+        if not isinstance(manifest.get(part), dict):
+            return f"found {part} = {manifest.get(part)!r}, expected an object"
+    for stage, name in manifest["stages"].items():
+        parts = _NAME.fullmatch(name) if isinstance(name, str) else None
+        if parts is None or parts[1] != stage:
+            return f"found the artefact {name!r} of the stage {stage!r}, expected {stage}-<16 hexadecimal digits>"
+    return None
+
+
+def _read_object(file: Path) -> dict[str, Any]:
+    """A JSON object, or an error that names the file."""
     try:
-        receipt: dict[str, Any] = json.loads((folder / RECEIPT).read_text(encoding="utf-8"))
-        return receipt if isinstance(receipt["files"], dict) else {"files": {RECEIPT: {}}}
-    except (OSError, ValueError, KeyError, TypeError) as problem:
-        raise WorkspaceError(
-            f"Cannot read {folder / RECEIPT}: {problem!r}. Run `wayword run` again."
-        ) from problem
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as problem:
+        raise WorkspaceError(_unreadable(file, str(problem))) from problem
+    if not isinstance(found, dict):
+        raise WorkspaceError(_unreadable(file, f"found {type(found).__name__}, expected an object"))
+    return found
+
+
+def _unreadable(file: Path, reason: str) -> str:
+    return f"Cannot read {file}: {reason}. Run `wayword run` again to repair it."
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What an artefact's files were when they were written, and what its stage had to say."""
+
+    sizes: dict[str, int]
+    hashes: dict[str, str]
+    report: dict[str, Any]
+
+
+def _receipt(folder: Path) -> Receipt:
+    file = folder / RECEIPT
+    found = _read_object(file)
+    try:
+        files = found["files"].items()
+        sizes = {str(name): int(known["bytes"]) for name, known in files}
+        hashes = {str(name): str(known["sha256"]) for name, known in files}
+        receipt = Receipt(sizes, hashes, dict(found["report"]))
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as problem:
+        raise WorkspaceError(_unreadable(file, f"{problem!r}")) from problem
+    for name in sizes:
+        if Path(name).is_absolute() or ".." in Path(name).parts:
+            raise WorkspaceError(
+                _unreadable(file, f"found the file {name!r}, expected one inside the artefact")
+            )
+    return receipt
 
 
 def damage(folder: Path, *, thorough: bool) -> str | None:
     """What is wrong with an artefact, if anything: missing files or sizes, and with `thorough` their hashes."""
     try:
-        files = _receipt(folder)["files"]
-    except WorkspaceError as problem:
-        return str(problem)
-    for name, known in files.items():
+        receipt = _receipt(folder)
+    except WorkspaceError:
+        return f"{folder.name}/{RECEIPT} is missing or cannot be read"
+    for name, size in receipt.sizes.items():
         file = folder / name
-        if not file.is_file():
-            return f"{folder.name}/{name} is missing"
-        if file.stat().st_size != known["bytes"]:
-            return f"{folder.name}/{name} has {file.stat().st_size} bytes instead of {known['bytes']}"
-        if thorough and digest_of_file(file) != known["sha256"]:
-            return f"{folder.name}/{name} is not what was written"
+        try:
+            if not file.is_file():
+                return f"{folder.name}/{name} is missing"
+            if file.stat().st_size != size:
+                return f"{folder.name}/{name} has {file.stat().st_size:,} bytes instead of {size:,}"
+            if thorough and digest_of_file(file) != receipt.hashes[name]:
+                return f"{folder.name}/{name} is not what was written"
+        except OSError as problem:
+            return f"{folder.name}/{name} cannot be read ({problem.strerror})"
     return None
 
 
@@ -164,7 +234,6 @@ class Build:
         self.reporter.begin(name)
         started = time.monotonic()
         if not reused:
-            shutil.rmtree(folder, ignore_errors=True)
             self._make(folder, make)
             self.made.append(name)
         self.reporter.end(name, reused=reused, seconds=time.monotonic() - started)
@@ -175,8 +244,11 @@ class Build:
         unfinished.mkdir(parents=True)
         try:
             report = make(unfinished)
+            disk.prove_room(unfinished)
             _write_receipt(unfinished, report)
+            shutil.rmtree(folder, ignore_errors=True)  # a damaged one, if any
             unfinished.rename(folder)
+            _to_disk(folder.parent)
         except BaseException:
             shutil.rmtree(unfinished, ignore_errors=True)
             raise
@@ -184,12 +256,19 @@ class Build:
     def finish(self, settings: dict[str, Any]) -> Workspace:
         """Swap the manifest, then remove the artefacts that it no longer names."""
         manifest = {"format": FORMAT, "wayword": __version__, "stages": self.stages, "settings": settings}
-        if not (self.path / MANIFEST).exists() or _read_manifest(self.path) != manifest:
+        if not _holds(self.path, manifest):
             write_atomically(self.path / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
         for folder in (self.path / ARTEFACTS).iterdir():
-            if folder.name not in self.stages.values():
+            if _NAME.fullmatch(folder.name) and folder.name not in self.stages.values():
                 shutil.rmtree(folder, ignore_errors=True)
         return Workspace.open(self.path)
+
+
+def _holds(path: Path, manifest: dict[str, Any]) -> bool:
+    try:
+        return _read_manifest(path) == manifest
+    except WorkspaceError:
+        return False
 
 
 def _write_receipt(folder: Path, report: dict[str, Any]) -> None:
@@ -198,9 +277,8 @@ def _write_receipt(folder: Path, report: dict[str, Any]) -> None:
         for file in sorted(folder.rglob("*"))
         if file.is_file()
     }
-    for name in files:
-        with (folder / name).open("rb") as file:
-            os.fsync(file.fileno())
+    for file in sorted(folder.rglob("*")):
+        _to_disk(file)
     write_atomically(
         folder / RECEIPT, json.dumps({"files": files, "report": report}, indent=2, ensure_ascii=False) + "\n"
     )
@@ -215,39 +293,70 @@ def write_atomically(path: Path, text: str) -> None:
             file.flush()
             os.fsync(file.fileno())
         new.replace(path)
+        _to_disk(path.parent)
     finally:
         new.unlink(missing_ok=True)
 
 
+def _to_disk(path: Path) -> None:
+    """Have what a file holds, or which names a folder holds, survive a power cut."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 @contextmanager
 def building(path: Path | str, reporter: Reporter) -> Iterator[Build]:
-    """Open a folder for a run: created if need be, locked against a second run, rid of what a killed one left."""
+    """Open a folder for a run: created if need be, locked against a second run, rid of what a killed one left.
+
+    A disk that is full or not ours to write is said in a `WorkspaceError`, whichever library met it.
+    """
     path = Path(path)
-    _refuse_foreign(path)
-    (path / ARTEFACTS).mkdir(parents=True, exist_ok=True)
-    with (path / ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise WorkspaceError(
-                f"Another run is writing {path}. Wait for it, or choose another folder."
-            ) from None
-        for left in [*(path / ARTEFACTS).glob(f"{UNFINISHED}*"), *path.glob(f".{MANIFEST}.*.new")]:
-            shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink()
-        yield Build(path, reporter)
+    try:
+        _refuse_foreign(path)
+        (path / ARTEFACTS).mkdir(parents=True, exist_ok=True)
+        with (path / ".lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise WorkspaceError(
+                    f"Another run is writing {path}. Wait for it, or choose another folder."
+                ) from None
+            for left in [*(path / ARTEFACTS).glob(f"{UNFINISHED}*"), *path.glob(f".{MANIFEST}.*.new")]:
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
+            yield Build(path, reporter)
+    except Exception as problem:
+        if isinstance(problem, WorkspaceError) or (said := disk.refusal(problem)) is None:
+            raise
+        raise WorkspaceError(f"Cannot write the workspace {path}. {said}") from problem
 
 
 def _refuse_foreign(path: Path) -> None:
     """A folder with something else in it is not ours to write to, nor is a workspace of a newer version."""
     if path.exists() and not path.is_dir():
         raise WorkspaceError(f"{path} is a file; expected a folder for the workspace.")
-    if (path / MANIFEST).exists():
-        try:
-            _read_manifest(path)
-        except WorkspaceError as problem:
-            if "in format" in str(problem):
-                raise
-    elif path.exists() and any(path.iterdir()) and not (path / ARTEFACTS).exists():
-        raise WorkspaceError(
-            f"The folder {path} holds other files. Give an empty or new folder for the workspace."
-        )
+    for parent in path.parents:
+        if parent.exists() and not parent.is_dir():
+            raise WorkspaceError(f"{parent} is a file; expected a folder to hold the workspace {path.name}.")
+    if not path.exists():
+        return
+    try:
+        _read_manifest(path)
+    except _NewerFormat:
+        raise
+    except WorkspaceError as problem:
+        if not _begun(path):
+            raise WorkspaceError(
+                f"The folder {path} holds other files. Give an empty or new folder for the workspace."
+            ) from problem
+
+
+def _begun(path: Path) -> bool:
+    """Whether a folder without a readable manifest is empty, or what an interrupted or damaged run left."""
+    if not (path / ARTEFACTS).is_dir():
+        return not any(path.iterdir())
+    found = [folder.name for folder in (path / ARTEFACTS).iterdir()]
+    ours = all(name.startswith(UNFINISHED) or _NAME.fullmatch(name) for name in found)
+    return ours and (bool(found) or not (path / MANIFEST).exists())

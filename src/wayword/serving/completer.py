@@ -8,7 +8,6 @@ from typing import Any
 import pyarrow as pa
 
 from wayword import tables
-from wayword.config import Config
 from wayword.contexts import PREFIX
 from wayword.errors import WaywordError
 from wayword.policies import Policy
@@ -45,11 +44,10 @@ class Completer:
         """Open what `wayword run` wrote."""
         if not isinstance(workspace, Workspace):
             workspace = Workspace.open(workspace)
-        config = Config.parse(workspace.manifest["settings"])
-        at = {stage: workspace.folder(stage) for stage in workspace.manifest["stages"]}
-        columns = context_columns(at["log"])
-        shown = tables.read(at["rankings"], "queries")["shown"].to_pylist()
-        return cls(shown, load_policies(at, config), columns)
+        at = {stage: workspace.folder(stage) for stage in ("log", "rankings", "retriever", "ranker")}
+        with workspace.reading():
+            shown = tables.read(at["rankings"], "queries")["shown"].to_pylist()
+            return cls(shown, load_policies(at, workspace.config, threads=1), context_columns(at["log"]))
 
     def complete(
         self, prefix: str, k: int = 10, *, context: Mapping[str, Any] | None = None, policy: str = "unbiased"
@@ -92,6 +90,11 @@ def _value(name: str, given: Any, kind: pa.DataType) -> Any:
     if given is None:
         return None
     try:
-        return float(given) if pa.types.is_floating(kind) else str(given)
-    except (TypeError, ValueError):
+        return float(given) if pa.types.is_floating(kind) else _valid(str(given))
+    except (TypeError, ValueError, OverflowError):
         raise WaywordError(f"Found {given!r} for the context column {name}; expected a number.") from None
+
+
+def _valid(text: str) -> str:
+    """Half a surrogate pair is no text; it becomes a question mark."""
+    return text.encode("utf-8", "replace").decode("utf-8")

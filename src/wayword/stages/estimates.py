@@ -20,8 +20,8 @@ from wayword.stages.retriever import Retrievers
 from wayword.utility import Measure
 
 
-def load_policies(at: Folders, config: Config) -> dict[str, Policy]:
-    """The policies that can answer for any context, read from artefacts."""
+def load_policies(at: Folders, config: Config, *, threads: int = 1) -> dict[str, Policy]:
+    """The policies that can answer for any context, read from artefacts. One thread is quickest for single prefixes."""
     retrievers = Retrievers.load(at, config.retriever)
     wide = config.retriever.candidates
     return {
@@ -31,7 +31,7 @@ def load_policies(at: Folders, config: Config) -> dict[str, Policy]:
         "unbiased": Ranked(
             retrievers.trained,
             Featuriser.load(at["ranker"] / ranker.FEATURES),
-            RANKERS[config.ranker.model].load(at["ranker"] / ranker.MODEL, threads=threads()),
+            RANKERS[config.ranker.model].load(at["ranker"] / ranker.MODEL, threads=threads),
             wide,
         ),
     }
@@ -41,7 +41,7 @@ def write(
     out: Path, at: Folders, config: Config, measure: Measure, *, truth: Path | None, advance: Advance
 ) -> Report:
     """Fill `out` with `estimates` and `differences`."""
-    policies = load_policies(at, config)
+    policies = load_policies(at, config, threads=threads())
     with tables_in(out) as engine:
         for stage, names in (
             ("rankings", ("queries", "documents", "rankings", "numbered_searches", "numbered_clicks")),

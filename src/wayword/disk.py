@@ -1,0 +1,74 @@
+"""What a disk says no to, in one message each, whichever library was writing."""
+
+import errno
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from wayword.errors import WaywordError
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
+_FULL_SAID = re.compile(
+    "No space left on device"  # DuckDB's and Arrow's quote of the system
+    "|failed to offload data block"  # DuckDB, which looks at the free space before it spills
+    "|FileStream.Write incomplete"  # XGBoost
+    r"|\d+ requested and \d+ written"  # NumPy
+)
+ROOM = 1 << 20
+"""So many bytes must still fit when a stage has written its files; see `prove_room`."""
+
+
+def refusal(problem: BaseException) -> str | None:
+    """What to tell people if a disk is behind a problem: full, not ours to write, or no place for a folder.
+
+    >>> refusal(OSError(errno.ENOSPC, "No space left on device", "model.ubj"))
+    'The disk is full: model.ubj. Free some space and run the same command again; nothing was overwritten.'
+    >>> refusal(ValueError("3 columns instead of 4"))
+    """
+    causes = list(_causes(problem))
+    if any(_is_full(cause) for cause in causes):
+        return (
+            f"The disk is full{_where(causes)}. Free some space and run the same command again; "
+            "nothing was overwritten."
+        )
+    for cause in causes if not isinstance(problem, WaywordError) else []:
+        if isinstance(cause, OSError) and cause.errno is not None:
+            where = _where([cause])
+            if cause.errno in _FORBIDDEN:
+                return f"No permission{where} ({cause.strerror}). Choose a place that you may write to."
+            return f"Cannot use a file or folder{where} ({cause.strerror})."
+    return None
+
+
+def prove_room(folder: Path) -> None:
+    """Write and remove a file, so that a disk which filled up while a stage wrote is noticed.
+
+    A C library may lose the last buffer of a file when it closes it and say nothing: XGBoost's `save_model` does.
+    """
+    probe = folder / ".room"
+    try:
+        with probe.open("wb") as file:
+            file.write(bytes(ROOM))
+            file.flush()
+            os.fsync(file.fileno())
+    finally:
+        probe.unlink(missing_ok=True)
+
+
+def _causes(problem: BaseException | None) -> Iterator[BaseException]:
+    while problem is not None:
+        yield problem
+        problem = problem.__cause__ or problem.__context__
+
+
+def _is_full(problem: BaseException) -> bool:
+    if isinstance(problem, OSError) and problem.errno is not None:
+        return problem.errno in _FULL
+    return _FULL_SAID.search(str(problem)) is not None
+
+
+def _where(problems: list[BaseException]) -> str:
+    names = [p.filename for p in problems if isinstance(p, OSError) and p.filename]
+    return f": {names[0]}" if names else ""

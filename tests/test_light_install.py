@@ -1,0 +1,68 @@
+"""Without any extra, and quick to import."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+EXTRAS = ("pecos", "torch", "transformers", "pyspark", "granian", "starlette")
+HEAVY = ("xgboost", "sklearn", "duckdb", "tantivy", "pyarrow", "numpy", "scipy", "rich", "typer")
+BLOCK = f"""
+import sys
+from importlib.machinery import PathFinder
+find = PathFinder.find_spec
+def find_unless_extra(name, path=None, target=None):
+    return None if name.partition(".")[0] in {EXTRAS!r} else find(name, path, target)
+PathFinder.find_spec = find_unless_extra
+"""
+"""A Python in which no extra is installed."""
+
+
+def _python(code: str, *arguments: str | Path) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def test_import_wayword_imports_nothing_heavy() -> None:
+    told = _python(f"import sys, wayword; print([m for m in {HEAVY + EXTRAS!r} if m in sys.modules])")
+    assert (told.stdout, told.stderr) == ("[]\n", "")
+
+
+def test_every_name_of_the_door_opens() -> None:
+    told = _python(BLOCK + "import wayword\nprint(all(getattr(wayword, name) for name in wayword.__all__))")
+    assert (told.stdout, told.stderr) == ("True\n", "")
+
+
+def test_the_help_imports_nothing_heavy() -> None:
+    code = f"import sys, wayword.cli\nprint([m for m in {HEAVY[:5]!r} if m in sys.modules])"
+    assert _python(code).stdout == "[]\n"
+
+
+def test_a_light_install_runs_and_completes(world: Path, tmp_path: Path) -> None:
+    (tmp_path / "w.toml").write_text("[ranker]\nrounds = 3\nmax_contexts = 100\n[features]\ndimensions = 2\n")
+    main = BLOCK + "from wayword.cli import main\nmain()"
+    ran = _python(
+        main,
+        *("run", "--log", world / "clicks.parquet", "--rankings", world / "rankings.parquet"),
+        *("--config", tmp_path / "w.toml", "--out", tmp_path / "w"),
+    )
+    assert (ran.returncode, ran.stdout) == (0, ""), ran.stderr
+    notes = [line for line in ran.stderr.splitlines() if line.startswith("note: ")]
+    assert notes == [
+        "note: PECOS is not installed: candidates are the most popular completions. "
+        "`pip install 'wayword[pecos]'` adds it."
+    ]
+    code = "import wayword\nprint(len(wayword.Completer.open(sys.argv[1]).complete('v', 3)))"
+    assert _python(BLOCK + code, tmp_path / "w").stdout == "3\n"
+
+
+def test_asking_for_pecos_without_it_says_how_to_get_it(world: Path, tmp_path: Path) -> None:
+    (tmp_path / "w.toml").write_text('[retriever]\nmodel = "pecos"\n')
+    told = _python(
+        BLOCK + "from wayword.cli import main\nmain()",
+        *("run", "--log", world / "clicks.parquet", "--rankings", world / "rankings.parquet"),
+        *("--config", tmp_path / "w.toml", "--out", tmp_path / "w"),
+    )
+    assert told.returncode == 2
+    assert "pip install 'wayword[pecos]'" in told.stderr
+    assert not (tmp_path / "w").exists()
