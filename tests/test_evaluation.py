@@ -147,7 +147,7 @@ def test_intervals_cover_the_truth_as_often_as_they_promise() -> None:
     covered = {("good", "logged"): 0, ("good", "poor"): 0, "good": 0}
     rng = np.random.default_rng(1)
     for _ in range(worlds):
-        estimates, differences = estimate(simulated(150, rng), config)
+        estimates, differences = estimate(simulated(600, rng), config)
         good = next(r for r in estimates.to_pylist() if (r["policy"], r["k"]) == ("good", 1))
         covered["good"] += good["low"] <= 1.2 <= good["high"]
         for row in differences.to_pylist():
@@ -155,8 +155,8 @@ def test_intervals_cover_the_truth_as_often_as_they_promise() -> None:
             if row["k"] == 1 and truth is not None:
                 covered[row["policy"], row["other"]] += row["low"] <= truth <= row["high"]
     noise = 3.3 * np.sqrt(0.9 * 0.1 / worlds)
-    for count in covered.values():  # the percentile bootstrap of a skewed mean is a little short
-        assert 0.9 - 0.03 - noise <= count / worlds <= 0.9 + noise
+    for count in covered.values():  # percentile intervals of a skewed mean are a little short
+        assert 0.9 - 0.02 - noise <= count / worlds <= 0.9 + noise
 
 
 def test_differences_are_paired_and_antisymmetric() -> None:
