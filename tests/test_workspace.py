@@ -9,11 +9,12 @@ import pytest
 
 from commands import wayword
 from runs import Made, hashes
+from wayword.artefact import damage
 from wayword.errors import WorkspaceError
 from wayword.progress import Reporter
 from wayword.report import estimates_of
 from wayword.serving.completer import Completer
-from wayword.workspace import FORMAT, Workspace, building, damage
+from wayword.workspace import FORMAT, Workspace, building
 
 
 def _flip(file: Path, place: float = 0.5) -> None:

@@ -136,15 +136,6 @@ def test_nothing_loaded_is_a_pickle(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 @needs_pecos
-def test_truncated_file_is_an_error_not_a_crash(tmp_path: Path) -> None:
-    trained(tmp_path)
-    weights = next((tmp_path / "tree").rglob("W.mmap_store"))
-    weights.write_bytes(weights.read_bytes()[:-100])
-    with pytest.raises(WorkspaceError, match=r"W\.mmap_store has"):
-        xlinear.XLinear.load(tmp_path / "tree")
-
-
-@needs_pecos
 def test_features_of_another_model_are_refused(tmp_path: Path) -> None:
     trained(tmp_path)
     other = xlinear.TextFeatures.fit(["a"], tmp_path / "other")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from wayword import xlinear
+from wayword.artefact import digest_of_file
 from wayword.config import Config, RetrieverConfig
 from wayword.errors import ConfigError, MissingExtra
 from wayword.progress import Reporter
@@ -17,7 +18,7 @@ from wayword.stages import contexts, estimates, propensity, ranker, retriever
 from wayword.stages import log as log_stage
 from wayword.stages import rankings as rankings_stage
 from wayword.utility import Measure
-from wayword.workspace import Workspace, building, digest_of_file
+from wayword.workspace import Workspace, building
 
 
 def run(

@@ -23,13 +23,13 @@ from pathlib import Path
 from typing import Any
 
 from wayword import __version__, disk
+from wayword.artefact import damage, read_object, report_of, seal, to_disk, unreadable, write_atomically
 from wayword.config import Config
 from wayword.errors import WorkspaceError
 from wayword.progress import Reporter
 
 FORMAT = 1
 MANIFEST = "manifest.json"
-RECEIPT = "artefact.json"
 ARTEFACTS = "artefacts"
 UNFINISHED = ".unfinished-"
 _NAME = re.compile(r"([a-z_]+)-[0-9a-f]{16}")
@@ -43,14 +43,6 @@ class _NewerFormat(WorkspaceError):
 def digest(value: Any) -> str:
     """A short hash of plain values."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def digest_of_file(path: Path) -> str:
-    """A hash of a file's content."""
-    if not path.is_file():
-        raise WorkspaceError(f"There is no file {path}.")
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @dataclass(frozen=True)
@@ -82,7 +74,7 @@ class Workspace:
 
     def report(self, stage: str) -> dict[str, Any]:
         """What a stage had to say: counts and warnings."""
-        return _receipt(self.folder(stage)).report
+        return report_of(self.folder(stage))
 
     @property
     def config(self) -> Config:
@@ -114,7 +106,7 @@ def _read_manifest(path: Path) -> dict[str, Any]:
         raise WorkspaceError(
             f"The folder {path} {state}: it has no {MANIFEST}. Run `wayword run --out {path} …`."
         )
-    manifest = _read_object(file)
+    manifest = read_object(file)
     written = manifest.get("format")
     if isinstance(written, int) and written > FORMAT:
         raise _NewerFormat(
@@ -122,7 +114,7 @@ def _read_manifest(path: Path) -> dict[str, Any]:
             f"Wayword {__version__}, which reads formats up to {FORMAT}. Upgrade Wayword or choose another folder."
         )
     if (wrong := _wrong_with(manifest)) is not None:
-        raise WorkspaceError(_unreadable(file, wrong))
+        raise WorkspaceError(unreadable(file, wrong))
     return manifest
 
 
@@ -136,68 +128,6 @@ def _wrong_with(manifest: dict[str, Any]) -> str | None:
         parts = _NAME.fullmatch(name) if isinstance(name, str) else None
         if parts is None or parts[1] != stage:
             return f"found the artefact {name!r} of the stage {stage!r}, expected {stage}-<16 hexadecimal digits>"
-    return None
-
-
-def _read_object(file: Path) -> dict[str, Any]:
-    """A JSON object, or an error that names the file."""
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as problem:
-        raise WorkspaceError(_unreadable(file, str(problem))) from problem
-    if not isinstance(found, dict):
-        raise WorkspaceError(_unreadable(file, f"found {type(found).__name__}, expected an object"))
-    return found
-
-
-def _unreadable(file: Path, reason: str) -> str:
-    return f"Cannot read {file}: {reason}. Run `wayword run` again to repair it."
-
-
-@dataclass(frozen=True)
-class Receipt:
-    """What an artefact's files were when they were written, and what its stage had to say."""
-
-    sizes: dict[str, int]
-    hashes: dict[str, str]
-    report: dict[str, Any]
-
-
-def _receipt(folder: Path) -> Receipt:
-    file = folder / RECEIPT
-    found = _read_object(file)
-    try:
-        files = found["files"].items()
-        sizes = {str(name): int(known["bytes"]) for name, known in files}
-        hashes = {str(name): str(known["sha256"]) for name, known in files}
-        receipt = Receipt(sizes, hashes, dict(found["report"]))
-    except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as problem:
-        raise WorkspaceError(_unreadable(file, f"{problem!r}")) from problem
-    for name in sizes:
-        if Path(name).is_absolute() or ".." in Path(name).parts:
-            raise WorkspaceError(
-                _unreadable(file, f"found the file {name!r}, expected one inside the artefact")
-            )
-    return receipt
-
-
-def damage(folder: Path, *, thorough: bool) -> str | None:
-    """What is wrong with an artefact, if anything: missing files or sizes, and with `thorough` their hashes."""
-    try:
-        receipt = _receipt(folder)
-    except WorkspaceError:
-        return f"{folder.name}/{RECEIPT} is missing or cannot be read"
-    for name, size in receipt.sizes.items():
-        file = folder / name
-        try:
-            if not file.is_file():
-                return f"{folder.name}/{name} is missing"
-            if file.stat().st_size != size:
-                return f"{folder.name}/{name} has {file.stat().st_size:,} bytes instead of {size:,}"
-            if thorough and digest_of_file(file) != receipt.hashes[name]:
-                return f"{folder.name}/{name} is not what was written"
-        except OSError as problem:
-            return f"{folder.name}/{name} cannot be read ({problem.strerror})"
     return None
 
 
@@ -245,10 +175,10 @@ class Build:
         try:
             report = make(unfinished)
             disk.prove_room(unfinished)
-            _write_receipt(unfinished, report)
+            seal(unfinished, report)
             shutil.rmtree(folder, ignore_errors=True)  # a damaged one, if any
             unfinished.rename(folder)
-            _to_disk(folder.parent)
+            to_disk(folder.parent)
         except BaseException:
             shutil.rmtree(unfinished, ignore_errors=True)
             raise
@@ -269,42 +199,6 @@ def _holds(path: Path, manifest: dict[str, Any]) -> bool:
         return _read_manifest(path) == manifest
     except WorkspaceError:
         return False
-
-
-def _write_receipt(folder: Path, report: dict[str, Any]) -> None:
-    files = {
-        str(file.relative_to(folder)): {"bytes": file.stat().st_size, "sha256": digest_of_file(file)}
-        for file in sorted(folder.rglob("*"))
-        if file.is_file()
-    }
-    for file in sorted(folder.rglob("*")):
-        _to_disk(file)
-    write_atomically(
-        folder / RECEIPT, json.dumps({"files": files, "report": report}, indent=2, ensure_ascii=False) + "\n"
-    )
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """All of it or nothing: a new file, flushed to disk, then renamed over the old one."""
-    new = path.with_name(f".{path.name}.{os.getpid()}.new")
-    try:
-        with new.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(path)
-        _to_disk(path.parent)
-    finally:
-        new.unlink(missing_ok=True)
-
-
-def _to_disk(path: Path) -> None:
-    """Have what a file holds, or which names a folder holds, survive a power cut."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 @contextmanager

@@ -17,7 +17,6 @@ import numpy as np
 from scipy import sparse
 
 from wayword.errors import MissingExtra, WorkspaceError
-from wayword.sealing import check_seal, seal
 
 WORDS = (1, 2)
 """Word n-grams. The unfinished last word of a prefix is a word like any other: it was cut in training too."""
@@ -87,13 +86,11 @@ class TextFeatures:
         model = pecos.utils.featurization.text.vectorizers.Tfidf.train(_padded(texts), config)
         folder.mkdir(parents=True)
         model.save(str(folder))
-        seal(folder)
         return cls.load(folder)
 
     @classmethod
     def load(cls, folder: Path) -> "TextFeatures":
-        """Read what `fit` wrote."""
-        check_seal(folder)
+        """Read what `fit` wrote; check the folder first where it may be damaged (`artefact.check`)."""
         return cls(_pecos().utils.featurization.text.vectorizers.Tfidf.load(str(folder)))
 
     def transform(self, texts: Sequence[str], *, threads: int = 1) -> sparse.csr_matrix:
@@ -137,7 +134,6 @@ def train(
     shutil.rmtree(draft)
     for weights in sorted(folder.rglob("W.mmap_store")):
         _blank_pointers(weights)
-    seal(folder)
 
 
 _HEADER = 64
@@ -170,8 +166,7 @@ class XLinear:
 
     @classmethod
     def load(cls, folder: Path) -> "XLinear":
-        """Read what `train` wrote."""
-        check_seal(folder)
+        """Read what `train` wrote; check the folder first where it may be damaged (`artefact.check`)."""
         model = _pecos().xmc.xlinear.model.XLinearModel
         with _files_left_open():
             return cls(model.load(str(folder), is_predict_only=True))

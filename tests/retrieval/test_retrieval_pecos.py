@@ -110,8 +110,14 @@ def test_same_input_same_bytes(folder: Path, tmp_path: Path) -> None:
         assert hashlib.sha256(path.read_bytes()).digest() == hashlib.sha256(other.read_bytes()).digest(), path
 
 
-def test_damaged_folder_is_named(tmp_path: Path) -> None:
+def test_damaged_folder_is_named_before_native_code_reads_it(tmp_path: Path) -> None:
     train(*searches(20, seed=0), tmp_path / "p", CONFIG)
+    weights = next((tmp_path / "p").rglob("W.mmap_store"))
+    whole = weights.read_bytes()
+    weights.write_bytes(whole[:-100])
+    with pytest.raises(WorkspaceError, match=r"W\.mmap_store has"):
+        PecosRetriever.load(tmp_path / "p", CONFIG)
+    weights.write_bytes(whole)
     (tmp_path / "p" / "queries.npy").write_bytes(b"\x93NUMPY")
     with pytest.raises(WorkspaceError, match=r"queries\.npy has 6 bytes"):
         PecosRetriever.load(tmp_path / "p", CONFIG)

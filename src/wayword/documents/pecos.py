@@ -16,6 +16,7 @@ from scipy import sparse
 
 from wayword import xlinear
 from wayword.errors import LogError
+from wayword.text import normalise
 
 MAX_LEAF = 100
 BEAM = 20
@@ -33,7 +34,7 @@ def rank_with_pecos(
     """Train on `pairs` (query, document) and give (query, document, rank), at most `depth` per query.
 
     Rows follow `queries`, then the rank; equal scores are ordered by document. `progress` is told how many
-    queries are done.
+    more queries are done.
     """
     if not pairs.num_rows:
         raise LogError(
@@ -45,9 +46,9 @@ def rank_with_pecos(
         blocks = [_schema().empty_table()]
         for start in range(0, len(queries), CHUNK):
             chunk = list(queries[start : start + CHUNK])
-            blocks.append(_ranked(chunk, tree.predict(text.transform(chunk), depth, beam=BEAM), documents))
+            blocks.append(_ranked(chunk, tree.predict(_features(text, chunk), depth, beam=BEAM), documents))
             if progress is not None:
-                progress(start + len(chunk))
+                progress(len(chunk))
     return pa.concat_tables(blocks).combine_chunks()
 
 
@@ -58,10 +59,15 @@ def _train(pairs: pa.Table, folder: Path, seed: int) -> tuple[xlinear.TextFeatur
     column = pc.index_in(pairs["document"], value_set=documents).to_numpy()
     shape = (len(queries), len(documents))
     labels = sparse.csr_matrix((np.ones(len(row), dtype=np.float32), (row, column)), shape=shape)
-    text = xlinear.TextFeatures.fit(queries.to_pylist(), folder / "text")
-    features = text.transform(queries.to_pylist())
-    xlinear.train(features, labels, folder / "tree", max_leaf=MAX_LEAF, seed=seed, threads=2)
+    text = xlinear.TextFeatures.fit([normalise(query) for query in queries.to_pylist()], folder / "text")
+    xlinear.train(
+        _features(text, queries.to_pylist()), labels, folder / "tree", max_leaf=MAX_LEAF, seed=seed, threads=2
+    )
     return text, documents
+
+
+def _features(text: xlinear.TextFeatures, queries: Sequence[str]) -> sparse.csr_matrix:
+    return text.transform([normalise(query) for query in queries])
 
 
 def _ranked(queries: list[str], scores: sparse.csr_matrix, documents: pa.Array) -> pa.Table:

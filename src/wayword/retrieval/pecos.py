@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from wayword import xlinear
+from wayword.artefact import check, seal
 from wayword.config import RetrieverConfig
 from wayword.contexts import PREFIX, ContextColumns
 from wayword.errors import LogError
 from wayword.retrieval.candidates import Candidates
-from wayword.sealing import check_seal, seal
 
 TEXT, TREE, COLUMNS, QUERIES = "text", "tree", "columns.json", "queries.npy"
 
@@ -61,7 +61,7 @@ class PecosRetriever:
     @classmethod
     def load(cls, folder: Path, config: RetrieverConfig) -> "PecosRetriever":
         """Read what `train` wrote; a damaged folder is a `WorkspaceError`."""
-        check_seal(folder)
+        check(folder)
         return cls(
             xlinear.TextFeatures.load(folder / TEXT),
             xlinear.XLinear.load(folder / TREE),
