@@ -44,3 +44,25 @@ def earlier(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Made:
 def undisturbed(world: Path, earlier: Made, tmp_path_factory: pytest.TempPathFactory) -> Made:  # noqa: ARG001
     """What a run leaves that nothing disturbed; made second, when the libraries are loaded."""
     return make(world, tmp_path_factory.mktemp("undisturbed"), 0.6)
+
+
+@pytest.fixture(scope="session")
+def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a real BERT of two small layers and a vocabulary of eleven words."""
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    target: Path = tmp_path_factory.mktemp("tiny-bert")
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "video", "player", "mail", "client", "a", "for"]
+    (target / "vocab.txt").write_text("\n".join(vocabulary))
+    torch.manual_seed(0)
+    config = transformers.BertConfig(
+        vocab_size=len(vocabulary),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=16,
+    )
+    transformers.BertModel(config).save_pretrained(target)
+    transformers.BertTokenizer(str(target / "vocab.txt")).save_pretrained(target)
+    return target

@@ -47,16 +47,33 @@ def simulate(
     clicks_only: Annotated[
         bool, typer.Option("--clicks-only", help="Leave out searches without a click.")
     ] = False,
+    ranker: Annotated[
+        str | None, typer.Option(help="xmc only: the engine, bm25 or pecos. [default: bm25]")
+    ] = None,
+    labels: Annotated[
+        int | None, typer.Option(min=1, help="xmc only: keep so many most frequent labels. [default: 50000]")
+    ] = None,
 ) -> None:
     """Make a click log in a world whose truth is known.
 
     Example: `wayword simulate packages --clicks 60000 --seed 0 --out data`
+
+    The paper's own data: `wayword simulate xmc:LF-AmazonTitles-1.3M --ranker pecos --clicks 3842425 --out data`
     """
     from wayword.progress import Bars, drawn
     from wayword.simulation.simulate import simulate as simulate_world
 
     with Bars(_errors()).shown() as bars, drawn(bars, clicks) as progress:
-        simulate_world(world, clicks=clicks, seed=seed, out=out, clicks_only=clicks_only, progress=progress)
+        simulate_world(
+            world,
+            clicks=clicks,
+            seed=seed,
+            out=out,
+            clicks_only=clicks_only,
+            ranker=ranker,
+            labels=labels,
+            progress=progress,
+        )
     typer.echo(f"Wrote clicks, rankings, documents and truth to {out}.", err=True)
 
 

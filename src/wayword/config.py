@@ -269,7 +269,8 @@ def as_toml() -> str:
 
 
 def _table_as_toml(table: str, defaults: Any) -> str:
-    lines = [f"# {(type(defaults).__doc__ or '').split(': ', 1)[-1]}", f"[{table}]"]
+    purpose = (type(defaults).__doc__ or "").split(": ", 1)[-1]
+    lines = [f"# {purpose[:1].upper()}{purpose[1:]}", f"[{table}]"]
     for name, meaning in meanings(type(defaults)).items():
         value = getattr(defaults, name)
         lines += [f"# {meaning}", f"{name} = {json.dumps(value) if value != UNBOUNDED else 'inf'}"]

@@ -21,41 +21,8 @@ def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.Mo
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    torch = pytest.importorskip("torch")
-    transformers = pytest.importorskip("transformers")
-    target: Path = tmp_path_factory.mktemp("tiny-bert")
-    vocabulary = [
-        "[PAD]",
-        "[UNK]",
-        "[CLS]",
-        "[SEP]",
-        "[MASK]",
-        "video",
-        "player",
-        "mail",
-        "client",
-        "a",
-        "for",
-    ]
-    (target / "vocab.txt").write_text("\n".join(vocabulary))
-    torch.manual_seed(0)
-    config = transformers.BertConfig(
-        vocab_size=len(vocabulary),
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=64,
-        max_position_embeddings=16,
-    )
-    transformers.BertModel(config).save_pretrained(target)
-    transformers.BertTokenizer(str(target / "vocab.txt")).save_pretrained(target)
-    return target
-
-
-@pytest.fixture(scope="module")
-def encoder(folder: Path) -> TransformerEncoder:
-    return TransformerEncoder.from_pretrained(str(folder))
+def encoder(tiny_bert: Path) -> TransformerEncoder:
+    return TransformerEncoder.from_pretrained(str(tiny_bert))
 
 
 def test_a_text_has_the_same_bits_alone_among_others_and_on_any_number_of_threads(
@@ -98,9 +65,9 @@ def test_no_text_and_long_texts(encoder: TransformerEncoder) -> None:
 
 
 def test_saved_is_the_name_and_loaded_gives_the_same_bits(
-    encoder: TransformerEncoder, folder: Path, tmp_path: Path
+    encoder: TransformerEncoder, tiny_bert: Path, tmp_path: Path
 ) -> None:
-    make_encoder([], FeaturesConfig(encoder=str(folder))).save(tmp_path)
+    make_encoder([], FeaturesConfig(encoder=str(tiny_bert))).save(tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["encoder.json"]
     assert load_encoder(tmp_path).encode(TEXTS).tobytes() == encoder.encode(TEXTS).tobytes()
     settings = tmp_path / "encoder.json"
@@ -109,10 +76,10 @@ def test_saved_is_the_name_and_loaded_gives_the_same_bits(
         load_encoder(tmp_path)
 
 
-def test_a_model_that_cannot_be_opened_says_what_to_do(folder: Path, tmp_path: Path) -> None:
+def test_a_model_that_cannot_be_opened_says_what_to_do(tiny_bert: Path, tmp_path: Path) -> None:
     with pytest.raises(WaywordError, match="encoder to 'light'"):
         TransformerEncoder.from_pretrained(str(tmp_path / "nowhere"))
-    for file in folder.iterdir():
+    for file in tiny_bert.iterdir():
         broken = b"garbage" if file.suffix == ".safetensors" else file.read_bytes()
         (tmp_path / file.name).write_bytes(broken)
     with pytest.raises(WaywordError, match="encoder to 'light'"):
