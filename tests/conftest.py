@@ -52,7 +52,19 @@ def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
     target: Path = tmp_path_factory.mktemp("tiny-bert")
-    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "video", "player", "mail", "client", "a", "for"]
+    vocabulary = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+        "video",
+        "player",
+        "mail",
+        "client",
+        "a",
+        "for",
+    ]
     (target / "vocab.txt").write_text("\n".join(vocabulary))
     torch.manual_seed(0)
     config = transformers.BertConfig(

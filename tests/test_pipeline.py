@@ -42,6 +42,7 @@ RERUN: dict[str, tuple[Any, tuple[str, ...]]] = {
     "prefixes.seed": (1, ("contexts", "retriever", "ranker", "estimates")),
     "propensity.alpha": (0.5, ("propensity", "retriever", "ranker", "estimates")),
     "retriever.max_leaf": (50, ("retriever", "ranker", "estimates")),
+    "retriever.max_instances": (50, ("retriever", "ranker", "estimates")),
     "retriever.seed": (1, ("retriever", "ranker", "estimates")),
     "retriever.candidates": (5, ("ranker", "estimates")),
     "retriever.beam": (5, ("ranker", "estimates")),

@@ -88,6 +88,8 @@ class RetrieverConfig:
     """Width of the beam search in the PECOS tree."""
     max_leaf: int = 25
     """Most queries in one leaf of the PECOS tree."""
+    max_instances: int = 400_000
+    """Train the tree on at most so many instances (a search cut once), chosen by md5 (0: all)."""
     seed: int = 0
     """Of the clustering that makes the tree."""
 
@@ -234,6 +236,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "retriever.candidates": (1, 10000),
     "retriever.beam": (1, 10000),
     "retriever.max_leaf": (2, 100000),
+    "retriever.max_instances": (0, 2**53),
     "features.dimensions": (1, 4096),
     "ranker.depth": (1, 64),
     "ranker.rounds": (1, 100000),

@@ -1,5 +1,7 @@
 """The retriever's stage: what it counts, and which queries it learns to propose."""
 
+from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -40,3 +42,17 @@ def test_labels_are_the_alternatives_of_each_clicked_search_in_every_pass(shop: 
         row["search"] for row in tables.read(shop.workspace.folder("rankings"), "numbered_clicks").to_pylist()
     }
     assert len(found) <= small.CONFIG.prefixes.passes * len(clicked)
+
+
+def test_a_sample_of_the_instances_is_a_part_of_them_and_the_same_again(shop: Shop, tmp_path: Path) -> None:
+    def draw(most: int) -> list[tuple[str, tuple[int, ...]]]:
+        typed, labels = _instances(tmp_path, shop.folders, Measure(), len(small.QUERIES), most=most)
+        rows = [tuple(labels.indices[a:b].tolist()) for a, b in pairwise(labels.indptr)]
+        return list(zip(typed["prefix"].to_pylist(), rows, strict=True))
+
+    some, more, everything = draw(100), draw(200), draw(0)
+    assert len(some) == 100
+    assert some == draw(100)
+    assert not Counter(some) - Counter(more)
+    assert not Counter(more) - Counter(everything)
+    assert draw(len(everything) + 1) == everything

@@ -31,7 +31,7 @@ def write(out: Path, at: Folders, config: RetrieverConfig, model: str, measure: 
         return {"model": model}
     from wayword.retrieval import pecos
 
-    typed, labels = _instances(out, at, measure, queries.num_rows)
+    typed, labels = _instances(out, at, measure, queries.num_rows, most=config.max_instances)
     if not labels.nnz:
         raise LogError("The retriever's split has no click to learn from. Give a longer log.")
     pecos.train(typed, labels, out / TREE, config, threads=threads())
@@ -45,24 +45,34 @@ def _popularity(searches: pa.Table, splits: list[str], ranked: NDArray[np.bool_]
     return np.where(ranked, counts, 0).astype(np.int64)
 
 
-def _instances(out: Path, at: Folders, measure: utility.Measure, queries: int) -> tuple[pa.Table, csr_matrix]:
-    """The contexts of the retriever's instances, and as their labels the alternatives of their searches."""
+def _instances(
+    out: Path, at: Folders, measure: utility.Measure, queries: int, *, most: int = 0
+) -> tuple[pa.Table, csr_matrix]:
+    """The contexts of the retriever's instances, at most `most` of them by md5 (0: all), and as their labels the
+    alternatives of their searches."""
+    limit = f"LIMIT {most}" if most else ""
     with tables_in(out) as engine:
         tables.fetch(engine, at["rankings"], "rankings", "numbered_searches", "numbered_clicks")
         tables.fetch(engine, at["propensity"], "propensity")
+        tables.fetch(engine, at["contexts"], "instances")
         utility.alternatives(engine, "alternatives", "retriever", measure)
         found = engine.arrow("SELECT search, query FROM alternatives ORDER BY search, query")
-    instances = tables.read(at["contexts"], "instances")
-    instances = instances.filter(pc.equal(instances["split"], "retriever"))
-    search, query = found["search"].to_numpy(), found["query"].to_numpy()
-    searches, starts = np.unique(search, return_index=True)
+        instances = engine.arrow(
+            f"""
+            SELECT search, context FROM (
+              SELECT i.search, i.context, i.pass FROM instances AS i JOIN numbered_searches AS s ON s.search = i.search
+              WHERE i.split = 'retriever' AND i.search IN (SELECT search FROM alternatives)
+              ORDER BY md5(concat(s.search_id, '/', CAST(i.pass AS VARCHAR))), i.search, i.pass {limit}
+            ) AS sample ORDER BY search, pass
+            """
+        )
+    query = found["query"].to_numpy()
+    searches, starts = np.unique(found["search"].to_numpy(), return_index=True)
     labels = csr_matrix(
         (np.ones(len(query), np.float32), query, np.r_[starts, len(query)]), shape=(len(searches), queries)
     )
-    place = pc.index_in(instances["search"], value_set=pa.array(searches))
-    labelled = instances.append_column("place", place).filter(pc.is_valid(place))
-    typed = contexts.load(at["contexts"]).take(labelled["context"].combine_chunks())
-    return typed, labels[labelled["place"].to_numpy()]
+    typed = contexts.load(at["contexts"]).take(instances["context"].combine_chunks())
+    return typed, labels[np.searchsorted(searches, instances["search"].to_numpy())]
 
 
 @dataclass(frozen=True)
