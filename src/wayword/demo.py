@@ -1,5 +1,7 @@
 """The demo: simulate people searching for packages, learn from their clicks, compare policies, complete."""
 
+import shutil
+import sys
 from pathlib import Path
 
 from rich.console import Console
@@ -32,12 +34,25 @@ def show(out: Path, *, clicks: int, seed: int, console: Console, errors: Console
     console.print()
     console.print(_beside(Completer.open(finished)))
     console.print("\nNext:", style="bold")
+    command = _command(sys.argv[0])
     for line in (
-        f"wayword complete {workspace} video -k 5",
-        f"wayword evaluate {workspace} --json",
-        f"wayword run --log {data}/clicks.parquet --rankings {data}/rankings.parquet --out my-workspace",
+        f"{command} complete {workspace} video -k 5",
+        f"{command} evaluate {workspace} --json",
+        f"{command} run --log {data}/clicks.parquet --rankings {data}/rankings.parquet --out my-workspace",
     ):
         console.print(f"  {line}", highlight=False, soft_wrap=True)
+
+
+def _command(called: str) -> str:
+    """How to call Wayword again: by name if the shell finds it, else as it was called now.
+
+    >>> _command("/usr/lib/python3/wayword/__main__.py"), _command(".venv/bin/not-on-the-path")
+    ('python -m wayword', '.venv/bin/not-on-the-path')
+    """
+    if Path(called).suffix == ".py":
+        return "python -m wayword"
+    found = shutil.which("wayword")
+    return called if Path(called).parent.name and not (found and Path(found).samefile(called)) else "wayword"
 
 
 def _beside(completer: Completer) -> Table:
