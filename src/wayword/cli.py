@@ -61,6 +61,7 @@ def simulate(
     The paper's own data: `wayword simulate xmc:LF-AmazonTitles-1.3M --ranker pecos --clicks 3842425 --out data`
     """
     from wayword.progress import Bars, drawn
+    from wayword.simulation.simulate import FACTS
     from wayword.simulation.simulate import simulate as simulate_world
 
     with Bars(_errors()).shown() as bars, drawn(bars, clicks) as progress:
@@ -74,7 +75,12 @@ def simulate(
             labels=labels,
             progress=progress,
         )
-    typer.echo(f"Wrote clicks, rankings, documents and truth to {out}.", err=True)
+    facts = json.loads((out / FACTS).read_text(encoding="utf-8"))
+    typer.echo(
+        f"Wrote clicks, rankings, documents and truth to {out}. {facts['click_rate']:.1%} of searches end in a click; "
+        f"{facts['invisible_share']:.1%} of what people want is not on the page of their query, so no log shows it.",
+        err=True,
+    )
 
 
 @app.command()

@@ -17,7 +17,7 @@ from wayword.simulation.simulate import CLICKS_SCHEMA, Searches, simulate, write
 from wayword.simulation.world import World, click_rate, truth
 from wayword.simulation.worlds import open_world
 
-FILES = ["clicks.parquet", "documents.parquet", "rankings.parquet", "truth.parquet"]
+FILES = ["clicks.parquet", "documents.parquet", "rankings.parquet", "truth.parquet", "world.json"]
 
 
 @pytest.fixture(params=list(WORLDS))

@@ -8,7 +8,7 @@ from small_worlds import WORLDS, small_world
 
 from wayword.errors import WaywordError
 from wayword.simulation.looks import look_law
-from wayword.simulation.world import World, click_rate, truth
+from wayword.simulation.world import World, click_rate, invisible_share, truth
 
 
 @pytest.fixture(params=list(WORLDS))
@@ -56,6 +56,12 @@ def test_the_click_rate_is_the_mass_at_the_ranks(world: World) -> None:
     rank = {(row["query"], row["document"]): row["rank"] for row in world.rankings.to_pylist()}
     expected = sum(mass * law[rank[pair] - 1] for pair, mass in slow_truth(world).items())
     assert click_rate(world, world.hits(), law) == pytest.approx(expected)
+
+
+def test_what_no_log_can_show_is_the_mass_that_queries_do_not_return(world: World) -> None:
+    wanted = sum(world.intents.probability[owner] for owner in world.intents.owner)
+    seen = sum(slow_truth(world).values())
+    assert invisible_share(world, world.hits()) == pytest.approx((wanted - seen) / wanted)
 
 
 def test_hits_are_by_intent_and_rank(world: World) -> None:

@@ -4,6 +4,7 @@ Searches are drawn in chunks of one fixed size, so the log of fewer clicks is th
 more, the log of clicks alone has the same rows, and memory does not grow with the log.
 """
 
+import json
 import logging
 import shutil
 import tempfile
@@ -19,10 +20,11 @@ from numpy.typing import NDArray
 
 from wayword.errors import WaywordError
 from wayword.simulation.looks import draw, look_law
-from wayword.simulation.world import Hits, World, click_rate, find_sorted, truth
+from wayword.simulation.world import Hits, World, click_rate, find_sorted, invisible_share, truth
 from wayword.simulation.worlds import open_world
 
 CHUNK = 1 << 20
+FACTS = "world.json"
 MOST_SEARCHES = 10**9
 CLICKS_SCHEMA = pa.schema(
     [("search_id", pa.int64()), ("query", pa.string()), ("document", pa.string()), ("rank", pa.int32())]
@@ -78,7 +80,8 @@ def write_world(
     for note in world.notes:
         _log.warning(note)
     hits, law = world.hits(), look_law(world.depth, alpha=alpha)
-    _check_rate(click_rate(world, hits, law), clicks)
+    rate = click_rate(world, hits, law)
+    _check_rate(rate, clicks)
     folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -91,6 +94,8 @@ def write_world(
         pq.write_table(_collected(world, logged), unfinished / "rankings.parquet", compression="zstd")
         pq.write_table(world.documents, unfinished / "documents.parquet", compression="zstd")
         pq.write_table(truth(world, hits), unfinished / "truth.parquet", compression="zstd")
+        facts = {"click_rate": rate, "invisible_share": invisible_share(world, hits), "alpha": alpha}
+        (unfinished / FACTS).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
         for path in sorted(unfinished.iterdir()):
             path.replace(folder / path.name)
     finally:

@@ -116,3 +116,10 @@ def truth(world: World, hits: Hits) -> pa.Table:
 def click_rate(world: World, hits: Hits, law: NDArray[np.float64]) -> float:
     """The probability that a search ends in a click: Σ over hits of P(intent) · p[rank]."""
     return float(np.sum(world.intents.probability[hits.owner] * law[hits.rank - 1]))
+
+
+def invisible_share(world: World, hits: Hits) -> float:
+    """How much of what people want their own queries do not return: Σ P(intent) over those relevant documents, as a
+    share of all. No estimator can see it in a log."""
+    probability = world.intents.probability
+    return float(1 - probability[hits.owner].sum() / probability[world.intents.owner].sum())
