@@ -1,6 +1,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 UV := .uv/bin/uv
+# Trust what the machine trusts, so that a company's own certificates work.
+export UV_SYSTEM_CERTS ?= true
 
 help:                     ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
