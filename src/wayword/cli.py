@@ -311,7 +311,7 @@ def main() -> None:
     try:
         app(prog_name="wayword")
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _abandon_output()
         sys.exit(1)
     except (Exception, _Interrupted) as problem:
         if _Interrupted.happened:
@@ -330,4 +330,13 @@ def _message(problem: BaseException) -> str | None:
 
 def _fail(message: str, code: int = 2) -> NoReturn:
     typer.echo(f"error: {message}", err=True)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _abandon_output()
     sys.exit(code)
+
+
+def _abandon_output() -> None:
+    """Nobody takes what is still to be written: let Python's last flush at exit succeed."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
