@@ -9,6 +9,10 @@ from typing import Any
 from wayword.engines import Engine
 from wayword.engines.duck import DuckDB
 
+# XGBoost's and PECOS's threads spin while they wait for each other, which on shared cores takes the time that the others
+# need: sleeping instead halved the ranker's stage there. Read when the first OpenMP library is loaded, after this.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
 Report = dict[str, Any]
 Advance = Callable[[int, int], None]
 Folders = Mapping[str, Path]
