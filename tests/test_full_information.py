@@ -80,7 +80,7 @@ def test_judgments_go_through_the_same_ranker_and_evaluation(tmp_path: Path, mea
     at = {stage: workspace.folder(stage) for stage in workspace.manifest["stages"]}
     contexts = tables.read(at["contexts"], "contexts").drop_columns(["context"])
     found = {(row["policy"], row["k"]): row["value"] for row in estimates(workspace)}
-    assert found["logged", 1] == pytest.approx(1.0)
+    assert found["logged", 1] == 1.0
     for name, policy in load_policies(at, config).items():
         listed = policy.complete(contexts, 10)
         lists = {c: listed.query[listed.context == c].tolist() for c in range(contexts.num_rows)}
@@ -93,3 +93,15 @@ def test_judgments_go_through_the_same_ranker_and_evaluation(tmp_path: Path, mea
             )
             assert found[name, k] == pytest.approx(expected)
     assert workspace.report("ranker")["candidates with a utility"] > 0
+
+
+def test_a_judgment_that_is_there_twice_is_one_judgment(tmp_path: Path) -> None:
+    judgments, rankings = judge(tmp_path)
+    twice = tmp_path / f"twice{judgments.suffix}"
+    table = pq.read_table(judgments)
+    pq.write_table(pa.concat_tables([table, table.slice(0, table.num_rows // 2)]), twice)
+    once, again = (
+        run(file, rankings, out=tmp_path / file.stem, config=Config.parse(CONFIG), judged=True)
+        for file in (judgments, twice)
+    )
+    assert estimates(once) == estimates(again)

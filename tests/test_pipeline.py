@@ -126,6 +126,59 @@ def test_a_changed_setting_reruns_the_stages_that_depend_on_it_and_no_other(
     assert _run(world, tmp_path / "w", _changed(base, setting, value)) == list(expected)
 
 
+FILES: dict[str, tuple[str, ...]] = {
+    "log": STAGES,
+    "rankings": STAGES[1:],
+    "documents": STAGES[1:],
+    "truth": ("estimates",),
+}
+"""Input → the stages that run again when its content changes."""
+
+
+@pytest.mark.usefixtures("hollow")
+@pytest.mark.parametrize("changed", FILES)
+def test_a_changed_file_reruns_the_stages_that_depend_on_it_and_no_other(
+    changed: str, tmp_path: Path
+) -> None:
+    config = Config.parse({"retriever": {"model": "popular"}})
+    files = {name: tmp_path / f"{name}.csv" for name in FILES}
+    for file in files.values():
+        file.write_text("a\n")
+    recorder = Recorder()
+
+    def made() -> list[str]:
+        pipeline.run(
+            files["log"],
+            files["rankings"],
+            documents=files.get("documents"),
+            truth=files.get("truth"),
+            out=tmp_path / "w",
+            config=config,
+            reporter=recorder,
+        )
+        return recorder.made
+
+    assert made() == list(STAGES)
+    assert made() == []
+    files[changed].write_text("b\n")
+    assert made() == list(FILES[changed])
+    files.pop(changed)
+    if changed not in ("log", "rankings"):
+        assert made() == list(FILES[changed])
+
+
+def test_another_log_gives_what_it_gives_in_a_new_folder(
+    world: Path, undisturbed: Made, tmp_path: Path
+) -> None:
+    config = Config.load(undisturbed.path.parent / "wayword.toml")
+    shutil.copytree(world, tmp_path / "data")
+    logged = pq.read_table(world / "clicks.parquet")
+    pq.write_table(logged.slice(0, logged.num_rows // 2), tmp_path / "data" / "clicks.parquet")
+    _run(tmp_path / "data", undisturbed.copy(tmp_path / "reused"), config)
+    _run(tmp_path / "data", tmp_path / "fresh", config)
+    assert hashes(tmp_path / "reused") == hashes(tmp_path / "fresh") != undisturbed.files
+
+
 @pytest.mark.usefixtures("hollow")
 def test_the_table_above_names_every_setting_that_this_install_can_change() -> None:
     known = {f"{table}.{name}" for table, values in Config().saved().items() for name in values}

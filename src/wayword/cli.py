@@ -136,6 +136,7 @@ def _warn(report: dict[str, Any]) -> None:
         "clicks on documents that no ranking contains",
         "clicks from queries without a ranking",
         "mismatched clicks",
+        "clicks from another form of their query with other results",
     ):
         if report.get(what):
             typer.echo(

@@ -191,9 +191,9 @@ class Config:
         tables = asdict(self)
         return {t: {k: v for k, v in values.items() if v != UNBOUNDED} for t, values in tables.items()}
 
-    def digest_of(self, *tables: str) -> dict[str, Any]:
-        """The named tables as plain values, to be hashed."""
-        return {table: asdict(getattr(self, table)) for table in tables}
+    def of_stage(self, *tables: str) -> dict[str, Any]:
+        """The named tables as plain values under the one key `settings`: a part of what a stage depends on."""
+        return {"settings": {table: asdict(getattr(self, table)) for table in tables}}
 
 
 def _parse_table(table: str, defaults: Any, values: dict[str, Any]) -> Any:

@@ -194,11 +194,13 @@ def estimate(outcome: Outcomes, config: EvaluationConfig) -> tuple[pa.Table, pa.
 
     Both are empty where no test search has a logged utility to compare with.
     """
-    total = outcome.own.sum()
-    columns = at_cutoffs(outcome) if total > 0 else {}
-    if not columns:
+    if not outcome.own.sum() > 0:
         return _ESTIMATES.empty_table(), _DIFFERENCES.empty_table()
+    columns = at_cutoffs(outcome)
     values = np.column_stack(list(columns.values()))
+    total = float(
+        np.column_stack([values, outcome.own]).sum(axis=0)[-1]
+    )  # added up as the values are: logged is 1
     replicates = resample(values, outcome.own, config)
     return (
         _estimates(list(columns), values, total, outcome, interval(replicates, config.level)),

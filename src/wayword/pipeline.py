@@ -56,13 +56,13 @@ def run(
         at = build.folders
         build.stage(
             "log",
-            {"log": files[source.log], "judged": judged, **settings.digest_of("log")},
+            {"log file": files[source.log], "judged": judged, **settings.of_stage("log")},
             lambda new: log_stage.write(new, source, settings.log),
         )
         build.stage(
             "rankings",
-            {"rankings": files[exported], "documents": files[described], "lenient": lenient}
-            | settings.digest_of("rankings"),
+            {"rankings file": files[exported], "documents file": files[described], "lenient": lenient}
+            | settings.of_stage("rankings"),
             lambda new: rankings_stage.write(
                 new,
                 at,
@@ -76,13 +76,13 @@ def run(
         )
         build.stage(
             "contexts",
-            settings.digest_of("prefixes"),
+            settings.of_stage("prefixes"),
             lambda new: contexts.write(new, at, settings.prefixes),
             after=("rankings",),
         )
         build.stage(
             "propensity",
-            settings.digest_of("propensity"),
+            settings.of_stage("propensity"),
             lambda new: propensity.write(new, at, settings.propensity),
             after=("rankings",),
         )
@@ -94,14 +94,14 @@ def run(
         )
         build.stage(
             "ranker",
-            {"measure": asdict(labels), "asked": asked, **settings.digest_of("features", "ranker")},
+            {"measure": asdict(labels), "asked": asked, **settings.of_stage("features", "ranker")},
             lambda new: ranker.write(new, at, settings, labels, tell.advance),
             after=("rankings", "contexts", "propensity", "retriever"),
         )
         build.stage(
             "estimates",
-            {"truth": files[law], "measure": asdict(tested), "asked": asked}
-            | settings.digest_of("evaluation"),
+            {"truth file": files[law], "measure": asdict(tested), "asked": asked}
+            | settings.of_stage("evaluation"),
             lambda new: estimates.write(new, at, settings, tested, truth=law, advance=tell.advance),
             after=("rankings", "contexts", "propensity", "retriever", "ranker"),
         )

@@ -136,6 +136,22 @@ def test_a_click_logged_at_another_rank_is_kept_dropped_or_refused(engine: Engin
 
 
 @pytest.mark.parametrize("on_mismatch", ["logged", "drop", "error"])
+def test_a_form_with_results_of_its_own_is_no_drift(engine: Engine, tmp_path: Path, on_mismatch: str) -> None:
+    """Both forms answer as the table says of them; one list stands for the text, and that is told apart from drift."""
+    answers = [
+        *RANKINGS,
+        {"query": "night lamp", "document": "01", "rank": 1},
+        {"query": "Night-lamp", "document": "01", "rank": 7},
+    ]
+    rows = [{"search_id": f"t{i}", "query": "night lamp", "document": "01", "rank": 1} for i in range(3)]
+    rows.append({"search_id": "u", "query": "Night-lamp", "document": "01", "rank": 7})
+    report = joined(engine, tmp_path, rows, answers, on_mismatch=on_mismatch)
+    assert report["mismatched clicks"] == 0
+    assert report["clicks from another form of their query with other results"] == 1
+    assert ("u", "01", 7) in clicks(engine)
+
+
+@pytest.mark.parametrize("on_mismatch", ["logged", "drop", "error"])
 def test_judgments_have_no_rank_to_differ(engine: Engine, tmp_path: Path, on_mismatch: str) -> None:
     rows = [{"query": "mail", "document": d, "grade": 2} for d in ("03", "01", "no")]
     log.build(engine, write(tmp_path / "log.csv", rows), LogConfig(), judged=True)

@@ -149,14 +149,15 @@ def join_log(engine: Engine, strictness: Strictness, *, source: str) -> dict[str
         "placed",
         """
         SELECT c.search, s.search_id, s.raw_query, c.document AS id, c.rank, c.weight, q.query, q.ranked, d.document,
-               r.rank AS table_rank
+               r.rank AS table_rank, f.raw <> q.shown AS another_form
         FROM clicks AS c JOIN searches AS s ON s.search = c.search JOIN queries AS q ON q.text = s.text
         LEFT JOIN documents AS d ON d.id = c.document
         LEFT JOIN rankings AS r ON r.query = q.query AND r.document = d.document
+        LEFT JOIN ranked_forms AS f ON f.raw = s.raw_query
         """,
     )
     unknown = _unknown(engine, strictness, source)
-    mismatched = "table_rank IS NULL OR table_rank <> rank" if not strictness.judged else "false"
+    mismatched = f"NOT {_ANOTHER_FORM} AND {_ELSEWHERE}" if not strictness.judged else "false"
     drift = _drift(engine, mismatched)
     if strictness.on_mismatch == "error" and drift["mismatched clicks"]:
         raise LogError(
@@ -179,6 +180,9 @@ def join_log(engine: Engine, strictness: Strictness, *, source: str) -> dict[str
 
 
 _EXPLAINED = "document IS NOT NULL AND ranked"
+_ELSEWHERE = "(table_rank IS NULL OR table_rank <> rank)"
+_ANOTHER_FORM = "coalesce(another_form, false)"
+"""The click comes from a form of its query that has a result list of its own in the table, which was not taken."""
 
 
 def _unknown(engine: Engine, strictness: Strictness, source: str) -> dict[str, int]:
@@ -208,7 +212,8 @@ def _drift(engine: Engine, mismatched: str) -> dict[str, Any]:
     row = engine.arrow(
         f"""
         SELECT count(*) AS explained, count(CASE WHEN {mismatched} THEN 1 END) AS mismatched,
-               count(CASE WHEN table_rank IS NULL THEN 1 END) AS absent
+               count(CASE WHEN table_rank IS NULL THEN 1 END) AS absent,
+               count(CASE WHEN {_ANOTHER_FORM} AND {_ELSEWHERE} AND rank IS NOT NULL THEN 1 END) AS merged
         FROM placed WHERE {_EXPLAINED}
         """
     ).to_pylist()[0]
@@ -216,6 +221,7 @@ def _drift(engine: Engine, mismatched: str) -> dict[str, Any]:
         "clicks explained by the rankings": row["explained"],
         "mismatched clicks": row["mismatched"],
         "clicks that their own query does not return in the rankings": row["absent"],
+        "clicks from another form of their query with other results": row["merged"],
     }
 
 

@@ -39,7 +39,7 @@ def build(engine: Engine, path: Path, config: LogConfig, *, judged: bool = False
     checks.enforce(engine, whole, source=str(path))
     _searches(engine, found)
     splits.assign(engine, config, source=str(path), timed=found.has("time"))
-    _clicks(engine)
+    _clicks(engine, judged=judged)
     return Log(found, _report(engine))
 
 
@@ -88,11 +88,13 @@ def _searches(engine: Engine, found: columns.Columns) -> None:
     )
 
 
-def _clicks(engine: Engine) -> None:
+def _clicks(engine: Engine, *, judged: bool) -> None:
+    """Every click counts; a judgment that is there twice is one judgment."""
     engine.step(
         "clicks",
-        """
-        SELECT s.search, t.document, CAST(t.rank AS INTEGER) AS rank, coalesce(t.weight, 1) AS weight
+        f"""
+        SELECT {"DISTINCT" if judged else ""}
+               s.search, t.document, CAST(t.rank AS INTEGER) AS rank, coalesce(t.weight, 1) AS weight
         FROM typed AS t JOIN searches AS s ON s.search_id = t.search_id
         WHERE t.document IS NOT NULL
         """,

@@ -9,8 +9,8 @@ from typing import Any
 from wayword.engines import Engine
 from wayword.engines.duck import DuckDB
 
-# XGBoost's and PECOS's threads spin while they wait for each other, which on shared cores takes the time that the others
-# need: sleeping instead halved the ranker's stage there. Read when the first OpenMP library is loaded, after this.
+# XGBoost's threads spin while they wait for each other, and on shared cores take the time that the others need:
+# to sleep instead halved the ranker's stage. OpenMP reads this when its first library is loaded, which is later.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 Report = dict[str, Any]

@@ -33,7 +33,9 @@ def write(out: Path, at: Folders, config: RetrieverConfig, model: str, measure: 
 
     typed, labels = _instances(out, at, measure, queries.num_rows, most=config.max_instances)
     if not labels.nnz:
-        raise LogError("The retriever's split has no click to learn from. Give a longer log.")
+        raise LogError(
+            "The retriever's split has no click of a weight above 0 to learn from. Give a longer log."
+        )
     pecos.train(typed, labels, out / TREE, config, threads=threads())
     return {"model": model, "instances": labels.shape[0], "labels": int(labels.nnz)}
 
