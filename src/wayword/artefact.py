@@ -20,8 +20,8 @@ RECEIPT = "artefact.json"
 def digest_of_file(path: Path) -> str:
     """A hash of a file's content."""
     if not path.is_file():
-        kind = "a folder" if path.is_dir() else "nothing"
-        raise WorkspaceError(f"There is no file {path}: found {kind}.")
+        found = f"{path} is a folder; expected a file." if path.is_dir() else f"There is no file {path}."
+        raise WorkspaceError(found)
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

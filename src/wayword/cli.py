@@ -130,19 +130,21 @@ def run(
     typer.echo(f"The workspace is {out}. Next: wayword evaluate {out}", err=True)
 
 
+NOTES = {
+    "clicks on documents that no ranking contains": "were dropped: no ranking contains their documents",
+    "clicks from queries without a ranking": "were dropped: their queries have no ranking",
+    "mismatched clicks": "were logged at another rank than the rankings give; see `on_mismatch` in `wayword config`",
+    "clicks from another form of their query with other results": "are from another form of their query "
+    "(case, punctuation), whose result list was not taken",
+}
+
+
 def _warn(report: dict[str, Any]) -> None:
     """Say what did not fit between log and rankings."""
-    for what in (
-        "clicks on documents that no ranking contains",
-        "clicks from queries without a ranking",
-        "mismatched clicks",
-        "clicks from another form of their query with other results",
-    ):
+    explained = report["clicks explained by the rankings"]
+    for what, meaning in NOTES.items():
         if report.get(what):
-            typer.echo(
-                f"note: {report[what]:,} {what}, {report['clicks explained by the rankings']:,} explained",
-                err=True,
-            )
+            typer.echo(f"note: {report[what]:,} clicks {meaning} ({explained:,} clicks are used)", err=True)
 
 
 @app.command()

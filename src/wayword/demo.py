@@ -57,7 +57,7 @@ def _command(called: str) -> str:
 
 def _beside(completer: Completer) -> Table:
     """A few prefixes with what is most popular and what leads furthest."""
-    table = Table(title="What people type most, and what leads them there")
+    table = Table(title="A few prefixes: most popular completion, and Wayword's")
     for column in ("typed", "most popular", "wayword"):
         table.add_column(column)
     for prefix in PREFIXES:

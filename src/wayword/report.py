@@ -17,8 +17,8 @@ MEANING = {
     "popular": "most popular completion",
     "retriever": "the retriever's own order",
     "unbiased": "the paper's ranker: trained on unbiased utilities",
-    "oracle": "the best candidate, knowing the clicked document",
-    "ceiling": "the best possible without knowing the clicked document (simulated)",
+    "oracle": "the best of the retriever's candidates, knowing the clicked document",
+    "ceiling": "the best of all queries, not knowing it (simulated worlds only)",
 }
 
 
@@ -59,8 +59,31 @@ def print_estimates(workspace: Workspace, console: Console) -> None:
         console.print(f"  [bold]{name:<9}[/bold] {MEANING.get(name, '')}", highlight=False)
     console.print("\n1 is the utility of the queries that people typed themselves.", highlight=False)
     console.print("\nWhat unbiased gains at 1, search by search, over", highlight=False)
-    for other, gain in _gains(workspace).items():
+    gains = _gains(workspace)
+    for other, row in gains.items():
+        gain = f"{row['value']:+.3f} [dim]({row['low']:+.3f} to {row['high']:+.3f})[/dim]"
         console.print(f"  [bold]{other:<9}[/bold] {gain}", highlight=False)
+    for line in _advice(rows[0]["n"], gains):
+        console.print(f"\n{line}", highlight=False)
+
+
+FEW = 100
+"""Below so many test searches an interval is too short to be trusted."""
+
+
+def _advice(searches: int, gains: dict[str, dict[str, Any]]) -> list[str]:
+    """What these numbers should make people do."""
+    advice = []
+    if searches < FEW:
+        advice.append(
+            f"Only {searches:,} test searches: take these numbers as a trial, and give a longer log."
+        )
+    if gains["popular"]["high"] < 0:
+        advice.append(
+            "On this log most popular completion does better at 1: it is too short, or its queries lead nowhere better."
+            " Use `complete --policy popular` until there are more clicks."
+        )
+    return advice
 
 
 def _cell(row: dict[str, Any] | None) -> str:
@@ -69,12 +92,8 @@ def _cell(row: dict[str, Any] | None) -> str:
     return f"{row['value']:.3f} [dim]{row['low']:.3f}–{row['high']:.3f}[/dim]"
 
 
-def _gains(workspace: Workspace) -> dict[str, str]:
+def _gains(workspace: Workspace) -> dict[str, dict[str, Any]]:
     """What the ranker adds at 1 to each of the others, as paired differences."""
-    return {
-        row["other"]: f"{row['value']:+.3f} [dim]({row['low']:+.3f} to {row['high']:+.3f})[/dim]"
-        for row in differences_of(workspace)
-        if row["policy"] == "unbiased"
-        and row["k"] == 1
-        and row["other"] in ("random", "retriever", "popular")
-    }
+    others = ("random", "retriever", "popular")
+    rows = [row for row in differences_of(workspace) if row["policy"] == "unbiased" and row["k"] == 1]
+    return {row["other"]: row for row in rows if row["other"] in others}
