@@ -138,3 +138,9 @@ def test_recorded_prefixes_have_no_ceiling(shop: Shop, engine: Engine) -> None:
     engine.load("numbered_searches", pa.table({"prefix": ["la"]}))
     with pytest.raises(LogError, match="no ceiling is known"):
         ceiling(engine, shop.data / "truth.parquet", np.arange(1, dtype=np.int32), PrefixConfig(), 1)
+
+
+def test_a_truth_of_other_columns_is_refused_by_name(shop: Shop, engine: Engine) -> None:
+    engine.load("numbered_searches", pa.table({"prefix": pa.array([None], pa.string())}))
+    with pytest.raises(LogError, match="query, document, rank; expected query, document and mass"):
+        ceiling(engine, shop.data / "rankings.parquet", np.arange(1, dtype=np.int32), PrefixConfig(), 1)

@@ -46,6 +46,9 @@ def true_demand(engine: Engine, truth: Path, contexts: NDArray[np.int32], config
             "The log records prefixes, and the truth does not say how people type them: no ceiling is known."
         )
     engine.read("truth", truth)
+    names = [name for name in engine.columns("truth") if name != "input_row"]
+    if not {"query", "document", "mass"} <= set(names):
+        raise LogError(f"{truth} has the columns {', '.join(names)}; expected query, document and mass.")
     forms(engine, "true_forms", "SELECT DISTINCT query FROM truth")
     texts = engine.arrow("SELECT DISTINCT text FROM true_forms ORDER BY text")["text"].to_pylist()
     engine.load("true_cuts", table_of_cuts(texts, config))

@@ -118,7 +118,7 @@ def number(engine: Engine, titles: pa.Table | None) -> None:
         """
         SELECT CAST(row_number() OVER (ORDER BY text) - 1 AS INTEGER) AS query, text, min(raw) AS shown,
                count(raw) > 0 AS ranked
-        FROM (SELECT text, raw FROM shown UNION ALL SELECT DISTINCT text, CAST(NULL AS VARCHAR) FROM searches) AS t
+        FROM (SELECT text, raw FROM shown UNION ALL SELECT DISTINCT text, CAST(NULL AS STRING) FROM searches) AS t
         GROUP BY text
         """,
     )

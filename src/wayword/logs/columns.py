@@ -49,9 +49,9 @@ def typed(engine: Engine, raw: str, columns: Columns) -> None:
     """Step `rows`: one row per raw row, every known column of its type (null where it has no such value)."""
 
     def text(name: str) -> str:
-        return as_text(engine, raw, name) if columns.has(name) else "CAST(NULL AS VARCHAR)"
+        return as_text(engine, raw, name) if columns.has(name) else "CAST(NULL AS STRING)"
 
-    rank, amount = ("CAST(NULL AS VARCHAR)", "grade") if columns.judged else (text("rank"), "weight")
+    rank, amount = ("CAST(NULL AS STRING)", "grade") if columns.judged else (text("rank"), "weight")
     engine.step(
         "rows",
         f"""
@@ -75,11 +75,11 @@ def typed(engine: Engine, raw: str, columns: Columns) -> None:
 def as_text(engine: Engine, table: str, name: str) -> str:
     """SQL for a column as text. Whole numbers lose the ".0" that they get where a column of integers has gaps."""
     column = engine.quote(name)
-    text = f"CAST({column} AS VARCHAR)"
+    text = f"CAST({column} AS STRING)"
     if engine.columns(table)[name].upper() not in ("FLOAT", "DOUBLE"):
         return text
     whole = f"{column} = floor({column}) AND abs({column}) < {2**53}"
-    return f"CASE WHEN {whole} THEN CAST(CAST({column} AS BIGINT) AS VARCHAR) ELSE {text} END"
+    return f"CASE WHEN {whole} THEN CAST(CAST({column} AS BIGINT) AS STRING) ELSE {text} END"
 
 
 def _context(engine: Engine, raw: str, name: str) -> str:

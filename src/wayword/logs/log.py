@@ -1,9 +1,8 @@
 """The log: searches and their clicks, from a click log or from graded judgments.
 
 Two tables come out. `searches`: search (a number), search_id, split, text (the normalised query), raw_query, prefix
-(normalised, null where the log has none), user_id, time_text and the context columns (named
-`context_…`). `clicks`: search, document,
-rank, weight; a search without a click has no row there.
+(normalised, null where the log has none), user_id, time_text and the context columns (named `context_…`). `clicks`:
+search, document, rank, weight; a search without a click has no row there.
 """
 
 from dataclasses import dataclass
@@ -63,7 +62,7 @@ def _normalise(engine: Engine, found: columns.Columns) -> None:
     search_id = "r.search_id"
     if not found.has("search_id"):
         of_judgment = "concat(q.text, chr(10), coalesce(p.text, ''))"
-        search_id = of_judgment if found.judged else "CAST(r.input_row AS VARCHAR)"
+        search_id = of_judgment if found.judged else "CAST(r.input_row AS STRING)"
     engine.step(
         "typed",
         f"""

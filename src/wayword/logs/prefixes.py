@@ -43,7 +43,7 @@ def build(engine: Engine, config: PrefixConfig, context: Sequence[str]) -> dict[
     )
     engine.load("cuts", table_of_cuts(texts["text"].to_pylist(), config))
     engine.load("passes", pa.table({"pass": pa.array(range(config.passes), pa.int32())}))
-    draw = uniform("concat(s.search_id, '/', CAST(p.pass AS VARCHAR), '/', :seed)")
+    draw = uniform("concat(s.search_id, '/', CAST(p.pass AS STRING), '/', :seed)")
     engine.step(
         "drawn",
         f"""

@@ -58,7 +58,7 @@ def _contexts(engine: Engine, most: int) -> tuple[NDArray[np.int32], NDArray[np.
             SELECT i.context, count(DISTINCT i.search) AS searches, count(c.search) AS clicks
             FROM instances AS i LEFT JOIN numbered_clicks AS c ON c.search = i.search
             WHERE i.split = 'ranker' GROUP BY i.context
-          ) AS counted WHERE clicks > 0 ORDER BY md5(CAST(context AS VARCHAR)), context {limit}
+          ) AS counted WHERE clicks > 0 ORDER BY md5(CAST(context AS STRING)), context {limit}
         ) AS sample ORDER BY context
         """
     )

@@ -64,7 +64,7 @@ def _instances(
             SELECT search, context FROM (
               SELECT i.search, i.context, i.pass FROM instances AS i JOIN numbered_searches AS s ON s.search = i.search
               WHERE i.split = 'retriever' AND i.search IN (SELECT search FROM alternatives)
-              ORDER BY md5(concat(s.search_id, '/', CAST(i.pass AS VARCHAR))), i.search, i.pass {limit}
+              ORDER BY md5(concat(s.search_id, '/', CAST(i.pass AS STRING))), i.search, i.pass {limit}
             ) AS sample ORDER BY search, pass
             """
         )
