@@ -25,7 +25,7 @@ format: install           ## format the code and mend what can be mended
 install: .venv/.installed ## create the locked environment in .venv
 
 lock: $(UV)               ## renew requirements.lock from pyproject.toml
-	$(UV) pip compile pyproject.toml --group dev --extra pecos --universal --python-version 3.11 \
+	$(UV) pip compile pyproject.toml --group dev --extra pecos --extra report --universal --python-version 3.11 \
 	  --generate-hashes --no-header --no-annotate --upgrade --quiet --output-file requirements.lock
 
 $(UV):
