@@ -42,7 +42,8 @@ def prescient(within: float) -> Callable[[Click, int], float]:
 
 
 PRESCIENT = {"prescient": prescient(inf), "prescient@5": prescient(5), "prescient@1": prescient(1)}
-VARIANTS = ("unbiased", "biased", *PRESCIENT, "dcg", "mrr")
+MISSPECIFIED = {"misspecified@0.5": 0.5, "misspecified@2": 2.0}
+VARIANTS = ("unbiased", "biased", *PRESCIENT, *MISSPECIFIED, "dcg", "mrr")
 
 
 def utility(
@@ -68,6 +69,10 @@ def utility(
         rank = returned[click.document]
         if variant in PRESCIENT:
             total += PRESCIENT[variant](click, rank)
+        elif variant in MISSPECIFIED:
+            assert click.rank is not None
+            wrong = power_law(MISSPECIFIED[variant])
+            total += click.weight * wrong(rank) / wrong(click.rank)
         elif variant == "biased":
             total += click.weight * p(rank) / p(1)
         else:

@@ -66,7 +66,15 @@ class PropensityConfig:
 class UtilityConfig:
     """[utility]: the labels that the ranker learns from. The test has bounds of its own, in `[evaluation]`."""
 
-    variant: Literal["unbiased", "biased", "prescient", "prescient@5", "prescient@1"] = "unbiased"
+    variant: Literal[
+        "unbiased",
+        "biased",
+        "prescient",
+        "prescient@5",
+        "prescient@1",
+        "misspecified@0.5",
+        "misspecified@2",
+    ] = "unbiased"
     """The label: the paper's estimator, or one of its ablations."""
     max_ratio: float = UNBOUNDED
     """Bounds p[rank_q]/p[logged rank] (the paper's B)."""
@@ -116,6 +124,8 @@ class RankerConfig:
     """Depth of a tree."""
     rounds: int = 200
     """How many trees."""
+    share: float = 1.0
+    """Share of the ranker's searches that it is trained on, chosen by md5 (the paper: 0.5)."""
     max_contexts: int = 20000
     """Train on at most so many distinct contexts, chosen by md5 (0: all)."""
     seed: int = 0
@@ -240,6 +250,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "features.dimensions": (1, 4096),
     "ranker.depth": (1, 64),
     "ranker.rounds": (1, 100000),
+    "ranker.share": (1e-6, 1.0),
     "ranker.max_contexts": (0, 2**53),
     "evaluation.bootstrap": (2, 1000000),
     "evaluation.level": (0.5, 0.9999),

@@ -5,7 +5,8 @@ raw log ──log──► searches, clicks ──rankings──► the universe
   ──retriever──► context → candidates ──ranker──► candidates → order ──estimates──► Utility@k
 """
 
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from wayword.artefact import digest_of_file
 from wayword.config import Config, RetrieverConfig
 from wayword.errors import ConfigError, MissingExtra
 from wayword.progress import Reporter
-from wayword.stages import contexts, estimates, propensity, ranker, retriever
+from wayword.stages import Folders, Report, contexts, estimates, propensity, ranker, retriever
 from wayword.stages import log as log_stage
 from wayword.stages import rankings as rankings_stage
 from wayword.utility import Measure
@@ -48,69 +49,105 @@ def run(
         )
     source = log_stage.Source(Path(log), judged, lenient)
     files = {p: digest_of_file(p) if p else None for p in (source.log, exported, described, law)}
-    model = _retriever(settings, tell)
-    filtered, labels, tested = _measures(settings, judged)
-    trained, asked = _retriever_settings(settings.retriever)
+    model = choose_retriever(settings, tell)
 
     with building(out, tell) as build:
-        at = build.folders
-        build.stage(
-            "log",
-            {"log file": files[source.log], "judged": judged, **settings.of_stage("log")},
-            lambda new: log_stage.write(new, source, settings.log),
+        planned = stages(
+            settings,
+            source,
+            at=build.folders,
+            model=model,
+            exported=exported,
+            documents=described,
+            truth=law,
+            files=files,
+            reporter=tell,
         )
-        build.stage(
-            "rankings",
-            {"rankings file": files[exported], "documents file": files[described], "lenient": lenient}
-            | settings.of_stage("rankings"),
+        for name, stage in planned.items():
+            build.stage(name, stage.inputs, stage.make, after=stage.after)
+        workspace = build.finish(settings.saved())
+        tell.finish(build.made)
+        return workspace
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One artefact: what it depends on beside the artefacts of the stages it comes `after`, and how it is made."""
+
+    inputs: dict[str, Any]
+    make: Callable[[Path], Report]
+    after: tuple[str, ...] = ()
+
+
+def stages(
+    settings: Config,
+    source: log_stage.Source,
+    *,
+    at: Folders,
+    model: str,
+    exported: Path | None,
+    documents: Path | None = None,
+    truth: Path | None = None,
+    files: dict[Path | None, str | None],
+    reporter: Reporter,
+) -> dict[str, Stage]:
+    """The diagram above, in order. `at` will hold the folder of each stage when the next one is made; `files` are the
+    hashes of the input files, and `model` is the retriever."""
+    filtered, labels, tested = _measures(settings, source.judged)
+    trained, asked = retriever_settings(settings.retriever)
+    return {
+        "log": Stage(
+            {"log file": files[source.log], "judged": source.judged, **settings.of_stage("log")},
+            lambda new: log_stage.write(new, source, settings.log),
+        ),
+        "rankings": Stage(
+            {
+                "rankings file": files[exported],
+                "documents file": files[documents],
+                "lenient": source.lenient,
+                **settings.of_stage("rankings"),
+            },
             lambda new: rankings_stage.write(
                 new,
                 at,
                 source,
                 settings.rankings,
                 exported=exported,
-                documents=described,
-                advance=tell.advance,
+                documents=documents,
+                advance=reporter.advance,
             ),
             after=("log",),
-        )
-        build.stage(
-            "contexts",
+        ),
+        "contexts": Stage(
             settings.of_stage("prefixes"),
             lambda new: contexts.write(new, at, settings.prefixes),
             after=("rankings",),
-        )
-        build.stage(
-            "propensity",
+        ),
+        "propensity": Stage(
             settings.of_stage("propensity"),
             lambda new: propensity.write(new, at, settings.propensity),
             after=("rankings",),
-        )
-        build.stage(
-            "retriever",
+        ),
+        "retriever": Stage(
             {"model": model, "measure": asdict(filtered), **trained},
             lambda new: retriever.write(new, at, settings.retriever, model, filtered),
             after=("rankings", "contexts", "propensity"),
-        )
-        build.stage(
-            "ranker",
+        ),
+        "ranker": Stage(
             {"measure": asdict(labels), "asked": asked, **settings.of_stage("features", "ranker")},
-            lambda new: ranker.write(new, at, settings, labels, tell.advance),
+            lambda new: ranker.write(new, at, settings, labels, reporter.advance),
             after=("rankings", "contexts", "propensity", "retriever"),
-        )
-        build.stage(
-            "estimates",
-            {"truth file": files[law], "measure": asdict(tested), "asked": asked}
+        ),
+        "estimates": Stage(
+            {"truth file": files[truth], "measure": asdict(tested), "asked": asked}
             | settings.of_stage("evaluation"),
-            lambda new: estimates.write(new, at, settings, tested, truth=law, advance=tell.advance),
+            lambda new: estimates.write(new, at, settings, tested, truth=truth, advance=reporter.advance),
             after=("rankings", "contexts", "propensity", "retriever", "ranker"),
-        )
-        workspace = build.finish(settings.saved())
-        tell.finish(build.made)
-        return workspace
+        ),
+    }
 
 
-def _retriever(config: Config, reporter: Reporter) -> str:
+def choose_retriever(config: Config, reporter: Reporter) -> str:
     """Which retriever to train; without PECOS, `auto` says in one line what it does instead."""
     if config.retriever.model == "popular" or xlinear.available():
         return "popular" if config.retriever.model == "popular" else "pecos"
@@ -122,7 +159,7 @@ def _retriever(config: Config, reporter: Reporter) -> str:
     return "popular"
 
 
-def _retriever_settings(config: RetrieverConfig) -> tuple[dict[str, Any], dict[str, Any]]:
+def retriever_settings(config: RetrieverConfig) -> tuple[dict[str, Any], dict[str, Any]]:
     """What the retriever is trained with, and what it is asked with: more candidates do not need a new tree.
 
     `model` is in neither: `auto` is the same as the retriever that it stands for.

@@ -38,6 +38,8 @@ VARIANTS = {
     "prescient": Variant("c.weight"),
     "prescient@5": Variant("CASE WHEN r.rank <= 5 THEN c.weight ELSE 0 END"),
     "prescient@1": Variant("CASE WHEN r.rank <= 1 THEN c.weight ELSE 0 END"),
+    "misspecified@0.5": Variant("c.weight * power(r.rank / CAST(c.rank AS DOUBLE), -0.5)"),
+    "misspecified@2": Variant("c.weight * power(r.rank / CAST(c.rank AS DOUBLE), -2)"),
     "dcg": Variant("(power(2, c.weight) - 1) / log2(1 + r.rank)"),
     "mrr": Variant("CASE WHEN c.weight > 0 THEN 1 / CAST(r.rank AS DOUBLE) ELSE 0 END", total="max"),
 }

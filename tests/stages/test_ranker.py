@@ -14,29 +14,27 @@ import shop as small
 from reference import Search
 from shop import Shop
 from wayword import run, tables
-from wayword.config import PropensityConfig
 from wayword.contexts import from_prefixes
 from wayword.engines.duck import DuckDB
 from wayword.features.pairs import Featuriser
 from wayword.ranking import BoostedRanker, Examples
-from wayword.stages import propensity, ranker
+from wayword.stages import ranker
 from wayword.stages.retriever import POPULARITY, POPULARITY_OF_ALL_TRAINING, Retrievers
 from wayword.utility import Measure
 
 Floats = NDArray[np.float64]
-ALPHAS = {"unbiased": 1.0, "misspecified(0.5)": 0.5, "misspecified(2)": 2.0}
-VARIANTS = ("biased", "prescient", "prescient@5", "prescient@1")
+VARIANTS = ("unbiased", "biased", *reference.PRESCIENT, *reference.MISSPECIFIED)
 
 
-@pytest.mark.parametrize("variant", ["unbiased", *VARIANTS])
+@pytest.mark.parametrize("variant", VARIANTS)
 def test_labels_are_mean_utilities_over_the_searches_of_a_context(shop: Shop, variant: str) -> None:
     retrievers = Retrievers.load(shop.folders, small.CONFIG.retriever)
     engine = DuckDB(threads=1)
     shop.fill(engine)
-    chosen, counts = ranker._contexts(engine, 0)
+    chosen = ranker.training_contexts(engine)
     typed = tables.read(shop.workspace.folder("contexts"), "contexts").take(pa.array(chosen))
     candidates = retrievers.trained.retrieve(typed, 10)
-    labels = ranker._labels(engine, candidates, chosen, Measure(variant))
+    labels, counts = ranker.labelled(engine, candidates, chosen, Measure(variant))
     engine.close()
     of_context: dict[int, list[Search]] = {}
     for search in shop.searches("ranker"):
@@ -57,14 +55,10 @@ def test_labels_are_mean_utilities_over_the_searches_of_a_context(shop: Shop, va
 
 def fitted(shop: Shop, out: Path, name: str) -> tuple[NDArray[np.int32], Floats]:
     """Every candidate of some prefixes: its context, and its score by a ranker trained on these labels."""
-    at, measure = shop.folders, Measure(name if name in VARIANTS else "unbiased")
-    if name in ALPHAS:
-        at = {**at, "propensity": out / "propensity"}
-        at["propensity"].mkdir(parents=True)
-        propensity.write(at["propensity"], shop.folders, PropensityConfig(ALPHAS[name]))
+    at = shop.folders
     trained = out / "ranker"
     trained.mkdir(parents=True)
-    ranker.write(trained, at, small.CONFIG, measure, lambda _done, _all: None)
+    ranker.write(trained, at, small.CONFIG, Measure(name), lambda _done, _all: None)
     contexts = from_prefixes(["l", "la", "lab", "lam", "lan", "lap", "lo", "ladder s"])
     found = Retrievers.load(at, small.CONFIG.retriever).trained.retrieve(contexts, 15)
     features = Featuriser.load(trained / ranker.FEATURES).features(contexts, found)
@@ -77,8 +71,8 @@ def orders_within(context: NDArray[np.int32], scores: Floats) -> list[list[int]]
 
 
 def test_different_labels_train_different_models(shop: Shop, tmp_path: Path) -> None:
-    names = [*ALPHAS, *VARIANTS]
-    found = {name: fitted(shop, tmp_path / str(place), name) for place, name in enumerate(names)}
+    names = VARIANTS
+    found = {name: fitted(shop, tmp_path / name, name) for name in names}
     scores, context = {name: score for name, (_, score) in found.items()}, found["unbiased"][0]
     assert np.array_equal(scores["unbiased"], fitted(shop, tmp_path / "again", "unbiased")[1])
     for one in names:
@@ -172,3 +166,24 @@ def test_no_search_enters_the_features_computed_for_itself(shop: Shop, tmp_path:
         found = Retrievers.load(at, small.CONFIG.retriever).trained.retrieve(contexts, 15)
         matrices.append(Featuriser.load(at["ranker"] / ranker.FEATURES).features(contexts, found))
     assert np.array_equal(matrices[0], matrices[1])
+
+
+def test_the_share_of_less_is_a_part_of_the_share_of_more(shop: Shop) -> None:
+    def searches(share: float) -> set[int]:
+        engine = DuckDB(threads=1)
+        ranker.fill(engine, shop.folders, share)
+        found = engine.arrow("SELECT search FROM instances WHERE split = 'ranker'")["search"].to_pylist()
+        others = engine.arrow("SELECT count(*) AS n FROM instances WHERE split <> 'ranker'")["n"][0].as_py()
+        everything = tables.read(shop.workspace.folder("contexts"), "instances")["split"].to_pylist()
+        assert others == sum(split != "ranker" for split in everything)
+        engine.close()
+        return set(found)
+
+    whole, half, tenth = searches(1.0), searches(0.5), searches(0.1)
+    assert whole == {
+        row["search"]
+        for row in tables.read(shop.workspace.folder("contexts"), "instances").to_pylist()
+        if row["split"] == "ranker"
+    }
+    assert tenth < half < whole
+    assert len(half) == pytest.approx(len(whole) / 2, abs=4 * (len(whole) / 4) ** 0.5)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from wayword import tables, utility
 from wayword.config import Config
 from wayword.contexts import ContextColumns
-from wayword.engines import Engine
+from wayword.engines import Engine, uniform
 from wayword.features import make_encoder
 from wayword.features.pairs import Featuriser
 from wayword.ranking import RANKERS, Examples
@@ -24,13 +24,11 @@ def write(out: Path, at: Folders, config: Config, measure: utility.Measure, adva
     """Fill `out`. Popularity comes from the retriever's split: no search enters the features of its own example."""
     retrievers = Retrievers.load(at, config.retriever)
     with tables_in(out) as engine:
-        tables.fetch(engine, at["rankings"], "rankings", "numbered_clicks")
-        tables.fetch(engine, at["propensity"], "propensity")
-        tables.fetch(engine, at["contexts"], "instances")
-        chosen, searches = _contexts(engine, config.ranker.max_contexts)
+        fill(engine, at, config.ranker.share)
+        chosen = training_contexts(engine, config.ranker.max_contexts)
         typed = contexts.load(at["contexts"]).take(pa.array(chosen))
         candidates = retrievers.trained.retrieve(typed, config.retriever.candidates)
-        labels = _labels(engine, candidates, chosen, measure)
+        labels, searches = labelled(engine, candidates, chosen, measure)
     featuriser = Featuriser.build(
         retrievers.texts,
         retrievers.popularity.astype(np.float64),
@@ -41,34 +39,52 @@ def write(out: Path, at: Folders, config: Config, measure: utility.Measure, adva
     examples = Examples.of(featuriser.features(typed, candidates), labels, candidates.context, searches)
     ranker = RANKERS[config.ranker.model].fit(examples, config.ranker, threads=threads(), progress=advance)
     ranker.save(out / MODEL)
+    return counts(examples)
+
+
+def counts(examples: Examples) -> Report:
+    """What a ranker was trained on."""
     return {
         "contexts": len(examples.sizes),
-        "candidates": len(labels),
-        "candidates with a utility": int((labels > 0).sum()),
+        "candidates": len(examples.labels),
+        "candidates with a utility": int((examples.labels > 0).sum()),
     }
 
 
-def _contexts(engine: Engine, most: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The contexts of the ranker's split that had a click, at most `most` by md5, and their number of searches."""
+def fill(engine: Engine, at: Folders, share: float) -> None:
+    """The tables that labels need; of the ranker's searches only a share, by md5: that of less is a part of that of
+    more."""
+    tables.fetch(engine, at["rankings"], "rankings", "numbered_clicks", "numbered_searches")
+    tables.fetch(engine, at["propensity"], "propensity")
+    engine.load("all_instances", tables.read(at["contexts"], "instances"))
+    engine.step(
+        "instances",
+        f"""SELECT i.search, i.split, i.pass, i.context FROM all_instances AS i
+            JOIN numbered_searches AS s ON s.search = i.search
+            WHERE i.split <> 'ranker' OR {uniform("concat(s.search_id, '/ranker')")} < :share""",
+        share=share,
+    )
+
+
+def training_contexts(engine: Engine, most: int = 0) -> NDArray[np.int32]:
+    """The contexts of the ranker's split that had a click, at most `most` by md5 (0: all)."""
     limit = f"LIMIT {most}" if most else ""
     rows = engine.arrow(
         f"""
-        SELECT context, searches FROM (
-          SELECT context, searches FROM (
-            SELECT i.context, count(DISTINCT i.search) AS searches, count(c.search) AS clicks
-            FROM instances AS i LEFT JOIN numbered_clicks AS c ON c.search = i.search
-            WHERE i.split = 'ranker' GROUP BY i.context
-          ) AS counted WHERE clicks > 0 ORDER BY md5(CAST(context AS STRING)), context {limit}
+        SELECT context FROM (
+          SELECT DISTINCT i.context FROM instances AS i JOIN numbered_clicks AS c ON c.search = i.search
+          WHERE i.split = 'ranker' ORDER BY md5(CAST(i.context AS STRING)), i.context {limit}
         ) AS sample ORDER BY context
         """
     )
-    return rows["context"].to_numpy().astype(np.int32), rows["searches"].to_numpy()
+    return rows["context"].to_numpy().astype(np.int32)
 
 
-def _labels(
+def labelled(
     engine: Engine, candidates: Candidates, chosen: NDArray[np.int32], measure: utility.Measure
-) -> NDArray[np.float64]:
-    """The mean utility of each candidate over the searches of its context; 0 where no search speaks for it."""
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The mean utility of each candidate over the searches of its context (0 where no search speaks for it), and how
+    many searches each context has: of rows `context` of the candidates, whose numbers are `chosen`."""
     places = np.arange(len(candidates.query))
     pairs = {"context": chosen[candidates.context], "query": candidates.query, "place": places}
     engine.load("pairs", pa.table(pairs))
@@ -78,4 +94,14 @@ def _labels(
     )
     labels = np.zeros(len(places))
     labels[found["place"].to_numpy()] = found["utility"].to_numpy()
-    return labels
+    return labels, _searches(engine, chosen)
+
+
+def _searches(engine: Engine, chosen: NDArray[np.int32]) -> NDArray[np.int64]:
+    """How many of the ranker's searches show each of the contexts, which are in order."""
+    rows = engine.arrow(
+        """SELECT context, count(DISTINCT search) AS searches FROM instances
+           WHERE split = 'ranker' GROUP BY context ORDER BY context"""
+    )
+    known, searches = rows["context"].to_numpy(), rows["searches"].to_numpy()
+    return searches[np.searchsorted(known, chosen)]
