@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from wayword.config import EvaluationConfig
 from wayword.engines import Engine
-from wayword.policies import AT_FIRST_ONLY
 from wayword.retrieval.candidates import Candidates
 from wayword.utility import Measure, of_searches
 
@@ -138,12 +137,13 @@ def _placed(rows: pa.Table, shape: tuple[int, int]) -> tuple[Floats, float]:
 
 
 def at_cutoffs(outcome: Outcomes) -> dict[tuple[str, int], Floats]:
-    """Σ_{j≤k} v_j û(s, q_j) per test search for each (policy, k) that means something."""
+    """Σ_{j≤k} v_j û(s, q_j) per test search for each (policy, k) that means something: of a policy that is one query
+    per search, such as the logged one and the oracle, only k = 1 does."""
     return {
         (name, k): utility[:, :k] @ position_weights(k)[: utility.shape[1]]
         for name, utility in outcome.lists.items()
         for k in CUTOFFS
-        if k == 1 or name not in AT_FIRST_ONLY
+        if k == 1 or utility.shape[1] > 1
     }
 
 

@@ -13,8 +13,6 @@ from wayword.ranking import Ranker, reorder
 from wayword.retrieval.candidates import Candidates, Retriever
 
 NAMES = ("logged", "random", "popular", "retriever", "unbiased", "oracle")
-AT_FIRST_ONLY = ("logged", "oracle")
-"""Policies that are one query per search; only Utility@1 means something for them."""
 CONTEXTS_AT_ONCE = 4096
 
 

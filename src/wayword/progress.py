@@ -32,8 +32,14 @@ class Reporter:
     def end(self, stage: str, *, reused: bool, seconds: float) -> None:
         """A stage is done, or its earlier artefact still holds."""
 
+    def record(self, artefact: str, seconds: float) -> None:
+        """An artefact of this name was made in so many seconds."""
+
     def note(self, text: str) -> None:
         """Something a person should know."""
+
+    def overall(self, done: float, total: float, seconds_left: float) -> None:
+        """Of all that was asked for, so much is done, and so long it will still take."""
 
     def finish(self, made: list[str]) -> None:
         """The run is over; these stages did any work."""
@@ -46,7 +52,7 @@ class _State(ProgressColumn):
         """See `ProgressColumn.render`."""
         if task.finished:
             return Text(str(task.fields["state"]))
-        left = task.time_remaining
+        left = task.fields.get("left") or task.time_remaining
         return Text("" if left is None else f"{timedelta(seconds=int(left))} left")
 
 
@@ -65,6 +71,7 @@ class Bars(Reporter):
             disable=not console.is_terminal,
         )
         self._task: TaskID | None = None
+        self._all: TaskID | None = None
 
     @contextmanager
     def shown(self) -> Iterator["Bars"]:
@@ -90,6 +97,12 @@ class Bars(Reporter):
     def note(self, text: str) -> None:
         """See `Reporter.note`."""
         self._say(f"note: {text}")
+
+    def overall(self, done: float, total: float, seconds_left: float) -> None:
+        """See `Reporter.overall`."""
+        if self._all is None:
+            self._all = self._bars.add_task("all", total=None, state="", left=None)
+        self._bars.update(self._all, total=total, completed=done, left=seconds_left, state="done")
 
     def finish(self, made: list[str]) -> None:
         """See `Reporter.finish`."""

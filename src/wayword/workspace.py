@@ -32,7 +32,7 @@ FORMAT = 1
 MANIFEST = "manifest.json"
 ARTEFACTS = "artefacts"
 UNFINISHED = ".unfinished-"
-_NAME = re.compile(r"([a-z_]+)-[0-9a-f]{16}")
+_NAME = re.compile(r"([a-z][a-z0-9_@.]*)-[0-9a-f]{16}")
 """An artefact's name: its stage and its key. Nothing else in a folder is ours to read or to remove."""
 
 
@@ -166,7 +166,10 @@ class Build:
         if not reused:
             self._make(folder, make)
             self.made.append(name)
-        self.reporter.end(name, reused=reused, seconds=time.monotonic() - started)
+        seconds = time.monotonic() - started
+        self.reporter.end(name, reused=reused, seconds=seconds)
+        if not reused:
+            self.reporter.record(folder.name, seconds)
         return folder
 
     def _make(self, folder: Path, make: Callable[[Path], dict[str, Any]]) -> None:
@@ -183,12 +186,12 @@ class Build:
             shutil.rmtree(unfinished, ignore_errors=True)
             raise
 
-    def finish(self, settings: dict[str, Any]) -> Workspace:
-        """Swap the manifest, then remove the artefacts that it no longer names."""
+    def finish(self, settings: dict[str, Any], *, prune: bool = True) -> Workspace:
+        """Swap the manifest, then remove the artefacts that it no longer names, unless others may want them."""
         manifest = {"format": FORMAT, "wayword": __version__, "stages": self.stages, "settings": settings}
         if not _holds(self.path, manifest):
             write_atomically(self.path / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
-        for folder in (self.path / ARTEFACTS).iterdir():
+        for folder in (self.path / ARTEFACTS).iterdir() if prune else ():
             if _NAME.fullmatch(folder.name) and folder.name not in self.stages.values():
                 shutil.rmtree(folder, ignore_errors=True)
         return Workspace.open(self.path)

@@ -49,7 +49,7 @@ def write(
             ("contexts", ("instances", "contexts")),
         ):
             tables.fetch(engine, at[stage], *names)
-        numbers = _contexts(engine)
+        numbers = contexts_tested(engine)
         typed = contexts.load(at["contexts"]).take(pa.array(numbers))
         lists = {}
         for done, (name, policy) in enumerate(policies.items(), start=1):
@@ -64,7 +64,7 @@ def write(
     return {"test searches with a click": len(outcome.own)}
 
 
-def _contexts(engine: Engine) -> NDArray[np.int32]:
+def contexts_tested(engine: Engine) -> NDArray[np.int32]:
     """The contexts of the test searches that had a click."""
     rows = engine.arrow(
         """SELECT DISTINCT i.context FROM instances AS i

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from wayword import tables, utility
 from wayword.config import Config
-from wayword.contexts import ContextColumns
+from wayword.contexts import PREFIX, ContextColumns
 from wayword.engines import Engine, uniform
 from wayword.features import make_encoder
 from wayword.features.pairs import Featuriser
@@ -20,8 +20,13 @@ from wayword.stages.retriever import Retrievers
 FEATURES, MODEL = "features", "model"
 
 
-def write(out: Path, at: Folders, config: Config, measure: utility.Measure, advance: Advance) -> Report:
-    """Fill `out`. Popularity comes from the retriever's split: no search enters the features of its own example."""
+def write(
+    out: Path, at: Folders, config: Config, measure: utility.Measure, advance: Advance, *, columns: bool = True
+) -> Report:
+    """Fill `out`. Popularity comes from the retriever's split: no search enters the features of its own example.
+
+    Without `columns` the ranker does not see the extra columns of the contexts.
+    """
     retrievers = Retrievers.load(at, config.retriever)
     with tables_in(out) as engine:
         fill(engine, at, config.ranker.share)
@@ -33,7 +38,7 @@ def write(out: Path, at: Folders, config: Config, measure: utility.Measure, adva
         retrievers.texts,
         retrievers.popularity.astype(np.float64),
         make_encoder(retrievers.texts, config.features),
-        ContextColumns.fit(typed),
+        ContextColumns.fit(typed if columns else typed.select([PREFIX])),
     )
     featuriser.save(out / FEATURES)
     examples = Examples.of(featuriser.features(typed, candidates), labels, candidates.context, searches)

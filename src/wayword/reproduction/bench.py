@@ -1,0 +1,222 @@
+"""The bench on which one seed's experiments stand: its log, the same log with an extra column, and their stages."""
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from wayword.config import Config
+from wayword.errors import WaywordError
+from wayword.pipeline import Stage, choose_retriever
+from wayword.pipeline import stages as pipeline_stages
+from wayword.progress import Reporter
+from wayword.reproduction import shared, theory
+from wayword.reproduction.experiments import context, core, encoders, guardrails, sizes
+from wayword.reproduction.experiments import statistics as data
+from wayword.reproduction.experiments.ablations import LABEL_ABLATIONS, PROPENSITY_ABLATIONS, Ablation
+from wayword.reproduction.laboratory import Laboratory
+from wayword.reproduction.presets import Preset
+from wayword.simulation.simulate import CLICKS, RANKINGS, TRUTH, Progress, simulate
+from wayword.stages import Advance, Folders
+from wayword.stages import Report as Told
+from wayword.stages import log as log_stage
+from wayword.workspace import building, digest
+
+THEORY = "theory"
+
+
+def stage_of(experiment: str) -> str:
+    """The stage that holds the results of an experiment.
+
+    >>> stage_of("label-ablations")
+    'label_ablations'
+    """
+    return experiment.replace("-", "_")
+
+
+@dataclass
+class Bench:
+    """Stages of the plain log and of the one with the column `part`; results are made when they are asked for."""
+
+    chosen: Preset
+    seed: int
+    plain: Laboratory
+    part: Laboratory
+    tell: Reporter
+    results: dict[str, Path] = field(default_factory=dict)
+    """The experiments so far and where their results are."""
+
+    @classmethod
+    def open(cls, stack: ExitStack, place: Path, chosen: Preset, seed: int, tell: Reporter) -> "Bench":
+        """Open the folders of a seed for as long as `stack` lasts."""
+        folders = (place / f"seed-{seed}", place / f"seed-{seed}-part")
+        plain, part = (Laboratory(stack.enter_context(building(folder, tell))) for folder in folders)
+        bench = cls(chosen.seeded(seed), seed, plain, part, tell)
+        plain.plan({"world": bench._world(None)})
+        part.plan({"world": bench._world(chosen.part_right)})
+        return bench
+
+    def result(self, experiment: str) -> Path:
+        """Where the results of an experiment are, made now unless they are there."""
+        if experiment not in self.results:
+            self._prepare(experiment)
+            self.results[experiment] = self.plain.path(stage_of(experiment))
+        return self.results[experiment]
+
+    def expected(self, experiments: Iterable[str]) -> list[str]:
+        """The stages that results of these experiments need, the world's own first."""
+        names = ["world"]
+        for experiment in experiments:
+            self._plan()
+            names += self.plain.missing(stage_of(experiment)) if experiment != context.NAME else []
+            if experiment == context.NAME:
+                names += [*self.plain.missing(*context.AFTER), *context.needed(), context.NAME]
+        return names
+
+    def _prepare(self, experiment: str) -> None:
+        self._plan()
+        if experiment == context.NAME:
+            self._plan_context()
+
+    def _plan(self) -> None:
+        """The stages of the plain log, once the log is there."""
+        if "log" not in self.plain.planned:
+            self.plain.plan(self._log_stages(self.plain))
+            world = self.plain.path("world")
+            at, config = self.plain.build.folders, self.chosen.settings
+            name = self.plain.build.stages["world"]
+            self.plain.plan(shared.stages(config, at, world / TRUTH, name, self.tell))
+            self.plain.plan(self._encoder_stages())
+            self.plain.plan(self._experiment_stages())
+
+    def _plan_context(self) -> None:
+        """The stages of the log with the column, and the experiment that compares both logs."""
+        self.plain.need(*context.AFTER)
+        if self.chosen.part_right is None:
+            raise WaywordError(f"The world {self.chosen.world!r} has no parts for the experiment {context.NAME!r}.")
+        config, at, plain = self.chosen.settings, self.part.build.folders, self.plain.build
+        used = {name: plain.stages[name] for name in context.AFTER}
+        self.part.plan(self._log_stages(self.part))
+        self.part.plan(context.stages(config, at, plain.folders, digest(used), self.tell))
+        self.part.need(*context.needed())
+        inputs = {"part": dict(self.part.build.stages), **config.of_stage("evaluation")}
+        self.plain.plan(
+            {
+                context.NAME: Stage(
+                    inputs,
+                    lambda new: context.write(new, plain.folders, at, config, self.tell.advance),
+                    after=context.AFTER,
+                )
+            }
+        )
+
+    def _world(self, right: float | None) -> Stage:
+        chosen, seed = self.chosen, self.seed
+        inputs = {
+            "world": chosen.world,
+            "clicks": chosen.clicks,
+            "seed": seed,
+            "ranker": chosen.document_ranker,
+            "labels": chosen.labels,
+            "part": right,
+        }
+
+        def make(new: Path) -> Told:
+            simulate(
+                chosen.world,
+                clicks=chosen.clicks,
+                seed=seed,
+                out=new,
+                clicks_only=True,
+                ranker=chosen.document_ranker,
+                labels=chosen.labels,
+                part=right,
+                progress=_counter(chosen.clicks, self.tell.advance),
+            )
+            return {}
+
+        return Stage(inputs, make)
+
+    def _log_stages(self, of: Laboratory) -> dict[str, Stage]:
+        """From the log to the retriever; the world's artefact stands for the hashes of its files."""
+        world = of.path("world")
+        log, rankings = world / CLICKS, world / RANKINGS
+        name = of.build.stages["world"]
+        planned = pipeline_stages(
+            self.chosen.settings,
+            log_stage.Source(log, judged=False, lenient=False),
+            at=of.build.folders,
+            model=choose_retriever(self.chosen.settings, self.tell),
+            exported=rankings,
+            files={log: name, rankings: name, None: None},
+            reporter=self.tell,
+        )
+        return {stage: planned[stage] for stage in ("log", "rankings", "contexts", "propensity", "retriever")}
+
+    def _encoder_stages(self) -> dict[str, Stage]:
+        config, at, most = self.chosen.settings, self.plain.build.folders, self.chosen.encoded
+
+        def fitted(name: str, model: str) -> Stage:
+            return Stage(
+                {"encoder": name, "contexts": most, **config.of_stage("features", "ranker")},
+                lambda new: encoders.write_encoder(new, at, config, name, model, most, self.tell.advance),
+                after=encoders.STAGE_AFTER,
+            )
+
+        return {f"encoder_{name}": fitted(name, model) for name, model in encoders.models().items()}
+
+    def _experiment_stages(self) -> dict[str, Stage]:
+        config, at, most = self.chosen.settings, self.plain.build.folders, self.chosen.encoded
+        compared = config.of_stage("evaluation")
+        names = tuple(encoders.models())
+        advance = self.tell.advance
+        found = {
+            data.NAME: Stage({}, lambda new: data.write(new, at, config), data.AFTER),
+            core.NAME: Stage(compared, lambda new: core.write(new, at, config), core.AFTER),
+            sizes.NAME: Stage(compared, lambda new: sizes.write(new, at, config), sizes.AFTER),
+            guardrails.NAME: Stage({}, lambda new: guardrails.write(new, at, config, advance), guardrails.AFTER),
+            encoders.NAME: Stage(
+                {"contexts": most, **compared},
+                lambda new: encoders.write(new, at, config, most, names),
+                after=(*encoders.AFTER, *(f"encoder_{name}" for name in names)),
+            ),
+            THEORY: Stage(
+                {"seed": self.seed, "effort": self.chosen.effort},
+                lambda new: _theory(new, self.seed, self.chosen.effort),
+            ),
+        }
+        for ablation in (LABEL_ABLATIONS, PROPENSITY_ABLATIONS):
+            found[ablation.name] = Stage(compared, _writer(ablation, at, config), ablation.after)
+        return {stage_of(name): stage for name, stage in found.items()}
+
+    def artefacts(self) -> Mapping[str, str]:
+        """Every artefact that was used, by what it is."""
+        with_part = {f"{name} (with part)": artefact for name, artefact in self.part.build.stages.items()}
+        return {**self.plain.build.stages, **with_part}
+
+    def finish(self, *, prune: bool) -> None:
+        """Write the manifests; `prune` removes what no experiment of this preset used."""
+        for of in (self.plain, self.part):
+            if of.build.stages:
+                of.build.finish(self.chosen.settings.saved(), prune=prune)
+
+
+def _writer(ablation: Ablation, at: Folders, config: Config) -> Callable[[Path], Told]:
+    return lambda new: ablation.write(new, at, config)
+
+
+def _theory(out: Path, seed: int, effort: float) -> Told:
+    theory.save(theory.theory(seed, effort=effort), out)
+    return {"effort": effort}
+
+
+def _counter(clicks: int, advance: Advance) -> Progress:
+    done = 0
+
+    def tell(what: str, more: int) -> None:
+        nonlocal done
+        if what == "clicks":
+            done += more
+            advance(done, clicks)
+
+    return tell

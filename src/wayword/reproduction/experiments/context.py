@@ -1,0 +1,189 @@
+"""More than the prefix, as in the paper's online store: a column that is known while typing and often right.
+
+The same searches are logged twice, with and without the column `part` (which part of the archive the person browses),
+and the column is given to the retriever, to the ranker, to both or to neither. All are measured on the same searches.
+"""
+
+from pathlib import Path
+
+import pyarrow as pa
+
+from wayword import tables
+from wayword.ceiling import ceiling
+from wayword.config import Config
+from wayword.errors import WaywordError
+from wayword.evaluation import DEEPEST, Outcomes
+from wayword.features.pairs import Featuriser
+from wayword.pipeline import Stage, retriever_settings
+from wayword.policies import Policy, Ranked, Retrieved, Shuffled
+from wayword.progress import Reporter
+from wayword.ranking import RANKERS
+from wayword.reproduction import measures
+from wayword.reproduction.exhibits import Section, Text
+from wayword.reproduction.material import Material
+from wayword.reproduction.shared import TABLES, of_labels
+from wayword.reproduction.telling import Results, amount, by_position, pairs, ranged, utilities
+from wayword.retrieval.candidates import Candidates, Retriever
+from wayword.simulation.simulate import TRUTH
+from wayword.stages import Advance, Folders, Report, contexts, estimates, ranker, tables_in, threads
+from wayword.stages.retriever import Retrievers
+from wayword.utility import Measure
+
+NAME = "context"
+AFTER = ("world", *TABLES, "retriever", "examples", of_labels("unbiased"))
+"""What it needs of the log without the column."""
+WITH = " + part"
+"""Stands behind the name of a policy that knows the column."""
+RANKERS_WITH = {"both": (True, True), "retriever": (True, False), "ranker": (False, True)}
+"""Who knows the column: (retriever, ranker)."""
+UNBIASED = {who: f"unbiased, {who}" for who in RANKERS_WITH}
+NAMES = {
+    "random": "Random, prefix only",
+    "retriever": "PECOS, prefix only",
+    "unbiased": "Unbiased, prefix only",
+    "oracle": "Oracle, prefix only",
+    "ceiling": "Ceiling, prefix only",
+    f"random{WITH}": "Random, with part",
+    f"retriever{WITH}": "PECOS, with part",
+    UNBIASED["both"]: "Unbiased, part in both",
+    UNBIASED["retriever"]: "Unbiased, part in retriever",
+    UNBIASED["ranker"]: "Unbiased, part in ranker",
+    f"oracle{WITH}": "Oracle, with part",
+    f"ceiling{WITH}": "Ceiling, with part",
+}
+
+
+def stages(config: Config, at: Folders, plain: Folders, plain_key: str, tell: Reporter) -> dict[str, Stage]:
+    """The rankers of the log with the column; `plain` are the stages of the log without it, `plain_key` their names."""
+    asked = retriever_settings(config.retriever)[1]
+
+    def fitted(who: str) -> Stage:
+        retriever_knows, ranker_knows = RANKERS_WITH[who]
+        inputs = {"who": who, "plain": plain_key, "asked": asked, **config.of_stage("features", "ranker")}
+        return Stage(
+            inputs,
+            lambda new: ranker.write(
+                new,
+                at if retriever_knows else {**at, "retriever": plain["retriever"]},
+                config,
+                Measure(),
+                tell.advance,
+                columns=ranker_knows,
+            ),
+            after=(*TABLES, "retriever"),
+        )
+
+    return {f"ranker_{who}": fitted(who) for who in RANKERS_WITH}
+
+
+def needed() -> tuple[str, ...]:
+    """What must be made of the log with the column."""
+    return ("world", *TABLES, "retriever", *(f"ranker_{who}" for who in RANKERS_WITH))
+
+
+def write(out: Path, plain: Folders, at: Folders, config: Config, advance: Advance) -> Report:
+    """Fill `out` with the tables of `measures.save`; `at` are the stages of the log with the column."""
+    if not tables.read(plain["rankings"], "queries").equals(tables.read(at["rankings"], "queries")):
+        raise WaywordError("The two logs of the context experiment do not have the same queries.")
+    knows, ignores = (Retrievers.load(stage, config.retriever).trained for stage in (at, plain))
+    wide, seed = config.retriever.candidates, config.evaluation.seed
+    with tables_in(out) as engine:
+        tables.fetch(engine, at["rankings"], "numbered_clicks", "queries", "documents", "rankings", "numbered_searches")
+        tables.fetch(engine, at["contexts"], "instances", "contexts")
+        tables.fetch(engine, at["propensity"], "propensity")
+        numbers = estimates.contexts_tested(engine)
+        best = {
+            name: ceiling(engine, folder / TRUTH, numbers, config.prefixes, DEEPEST)
+            for name, folder in (("ceiling", plain["world"]), (f"ceiling{WITH}", at["world"]))
+        }
+    typed = contexts.load(at["contexts"]).take(pa.array(numbers))
+    policies: dict[str, Policy] = {
+        "random": Shuffled(ignores, wide, seed),
+        "retriever": Retrieved(ignores),
+        "unbiased": _ranked(ignores, plain["examples"], plain[of_labels("unbiased")], config),
+        f"random{WITH}": Shuffled(knows, wide, seed),
+        f"retriever{WITH}": Retrieved(knows),
+    }
+    for who, (retriever_knows, _) in RANKERS_WITH.items():
+        folder = at[f"ranker_{who}"]
+        policies[UNBIASED[who]] = _ranked(knows if retriever_knows else ignores, folder, folder, config)
+    lists: dict[str, Candidates] = {}
+    for done, (name, policy) in enumerate(policies.items()):
+        lists[name] = policy.complete(typed, DEEPEST)
+        advance(done + 1, len(policies) + 2)
+    everything = measures.measure(out, at, lists | best, _among(ignores, typed, numbers, wide))
+    informed = measures.measure(out, at, {}, _among(knows, typed, numbers, wide))
+    merged = {**everything.lists, f"oracle{WITH}": informed.lists["oracle"]}
+    return measures.save(out, Outcomes(everything.own, merged, everything.bounded), config.evaluation)
+
+
+def _ranked(retriever: Retriever, features: Path, model: Path, config: Config) -> Ranked:
+    return Ranked(
+        retriever,
+        Featuriser.load(features / ranker.FEATURES),
+        RANKERS[config.ranker.model].load(model / ranker.MODEL, threads=threads()),
+        config.retriever.candidates,
+    )
+
+
+def _among(retriever: Retriever, typed: pa.Table, numbers: "pa.NumPyArray", wide: int) -> Material:
+    """What the oracle may choose from."""
+    found = retriever.retrieve(typed, wide)
+    return Material(numbers, found, typed)
+
+
+def section(folder: Path, right: float) -> Section:
+    """What the tables show."""
+    found = Results.load(folder)
+    shown = found.best_last(["logged", *NAMES])
+    both = UNBIASED["both"]
+    drawn = [n for n in found.best_last(NAMES) if not n.startswith("oracle")]
+    options = {"names": NAMES, "strong": both}
+    return Section(
+        NAME,
+        "What a column that is known while typing is worth",
+        (
+            Text(
+                "The paper's online store knew more than the prefix. Here the log has a column `part`: which part of "
+                f"the archive the person browses. It is right with probability {right:g}, otherwise it names another "
+                "part. The policies are those of the paper's table for the store, on the same searches with and "
+                "without the column; the ceiling is that of what each policy sees."
+            ),
+            ranged("context_utility", "Utility@1 with and without the column", _conclusion(found), found, shown, **options),
+            utilities("context", "Utility with and without the column (95 % intervals)", found, shown, **options),
+            by_position("context_positions", "Mean utility at each position", _where(found), found, drawn, **options),
+            pairs(
+                "context_differences",
+                "What the column adds, search by search",
+                found,
+                (
+                    (both, "unbiased"),
+                    (UNBIASED["retriever"], "unbiased"),
+                    (UNBIASED["ranker"], "unbiased"),
+                    (f"retriever{WITH}", "retriever"),
+                    (both, f"retriever{WITH}"),
+                    (f"ceiling{WITH}", "ceiling"),
+                ),
+                names=NAMES,
+            ),
+        ),
+    )
+
+
+def _conclusion(found: Results) -> str:
+    gain, possible = found.differences[UNBIASED["both"], "unbiased", 1], found.differences[f"ceiling{WITH}", "ceiling", 1]
+    told = "helps" if gain.low > 0 else "hurts" if gain.high < 0 else "neither clearly helps nor hurts"
+    return (
+        f"Given to retriever and ranker, the column {told}: {amount(gain, sign=True)} at 1; "
+        f"the best that it could give is {amount(possible, sign=True)}."
+    )
+
+
+def _where(found: Results) -> str:
+    gains = {who: found.differences[UNBIASED[who], "unbiased", 5] for who in ("retriever", "ranker")}
+    told = ", ".join(f"{gain.value:+.3f} in the {who}" for who, gain in gains.items())
+    return f"Given to one of the two alone it changes Utility@5 by {told}; to both by {_both(found)}."
+
+
+def _both(found: Results) -> str:
+    return f"{found.differences[UNBIASED['both'], 'unbiased', 5].value:+.3f}"

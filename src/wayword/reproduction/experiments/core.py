@@ -1,0 +1,97 @@
+"""The paper's core table (its section 7.3.1): every policy on the same test searches, from Random to the ceiling."""
+
+from pathlib import Path
+
+from wayword.config import Config
+from wayword.reproduction import measures
+from wayword.reproduction.exhibits import Section, Text
+from wayword.reproduction.material import load_lists
+from wayword.reproduction.shared import of_labels
+from wayword.reproduction.telling import Results, amount, by_position, named, pairs, ranged, utilities
+from wayword.stages import Folders, Report
+
+NAME = "core"
+AFTER = ("rankings", "contexts", "propensity", "tests", "baselines", of_labels("unbiased"))
+POLICIES = ("random", "popular", "logged", "retriever", "unbiased", "ceiling", "oracle")
+PAIRS = (
+    ("unbiased", "retriever"),
+    ("unbiased", "popular"),
+    ("unbiased", "random"),
+    ("retriever", "random"),
+    ("retriever", "popular"),
+    ("oracle", "unbiased"),
+    ("ceiling", "unbiased"),
+)
+
+
+def write(out: Path, at: Folders, config: Config) -> Report:
+    """Fill `out` with the tables of `measures.save`."""
+    lists = {**load_lists(at["baselines"]), **load_lists(at[of_labels("unbiased")])}
+    return measures.compare(out, at, config.evaluation, lists)
+
+
+def section(folder: Path) -> Section:
+    """What the tables show."""
+    found = Results.load(folder)
+    shown = found.best_last(POLICIES)
+    lines = [name for name in shown if name not in ("logged", "oracle")]
+    gain = found.differences["unbiased", "retriever", 1]
+    return Section(
+        NAME,
+        "Who leads people furthest",
+        (
+            ranged(
+                "core_utility",
+                "Utility@1 of every policy",
+                f"{_gain(found)} {_way(found)}",
+                found,
+                shown,
+            ),
+            utilities(
+                "core",
+                f"Utility of every policy on {found.searches:,} test searches (95 % intervals)",
+                found,
+                shown,
+                note="1 is the utility of the queries that people typed themselves. Logged and Oracle are one query "
+                "per search, so only @1 means something. Oracle knows the clicked document, which no policy can; the "
+                "ceiling is the best over all queries that can be known from what is typed. Most popular completion "
+                "and the ceiling are not in the paper. Way to ceiling: (policy − Random) / (ceiling − Random).",
+            ),
+            by_position(
+                "core_positions",
+                "Mean utility at each position",
+                _positions(found, lines),
+                found,
+                lines,
+            ),
+            pairs("core_differences", "Paired differences on the same searches", found, PAIRS),
+            Text(
+                f"Re-ranking adds {amount(gain, sign=True)} at 1 to what the retriever alone gives; the intervals "
+                "resample searches, and each difference is taken search by search."
+            ),
+        ),
+    )
+
+
+def _gain(found: Results) -> str:
+    gain, best = found.differences["unbiased", "retriever", 1], found.estimates["unbiased", 1]
+    told = "better than" if gain.low > 0 else "worse than" if gain.high < 0 else "not told apart from"
+    return f"The utility-aware ranker reaches {best.value:.3f} and is {told} the retriever alone ({gain.value:+.3f})."
+
+
+def _way(found: Results) -> str:
+    way, start = found.ways["unbiased", 1], found.ways["popular", 1]
+    return (
+        f"That is {way.value:.0%} of the way from Random to the best that can be known from the typed text; "
+        f"most popular completion gets {start.value:.0%}."
+    )
+
+
+def _positions(found: Results, policies: list[str]) -> str:
+    last = {name: found.positions[name, 5].value for name in policies if name != "ceiling"}
+    best = max(last, key=lambda name: last[name])
+    popular = found.positions["popular", 1].value, found.positions["popular", 5].value
+    return (
+        f"At position 5 {named(best)} still has {last[best]:.3f}; most popular completion falls from "
+        f"{popular[0]:.3f} to {popular[1]:.3f}, because few queries start with what was typed."
+    )

@@ -1,0 +1,63 @@
+"""What is reproduced on each world, and with which settings: the paper's where a machine can pay for them."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from wayword.config import Config
+from wayword.simulation.worlds import XMC
+
+PAPERS_CLICKS, PAPERS_LABELS, PAPERS_PASSES = 3_842_425, 50_000, 15
+CLICKS = {"debian": 300_000, "debian-pecos": 300_000, "packages": 60_000}
+HALF: dict[str, Any] = {"share": 0.5, "max_contexts": 0}
+"""The paper halves the ranker's training set, and so do we; all contexts of that half are used."""
+SEEDED = ("prefixes", "retriever", "features", "ranker", "evaluation")
+
+
+@dataclass(frozen=True)
+class Preset:
+    """One reproduction: the world, how many clicks are drawn from it, and what is spent on each experiment."""
+
+    world: str
+    clicks: int
+    settings: Config
+    document_ranker: str | None = None
+    """xmc only: which ranker answers over the labels."""
+    labels: int | None = None
+    """xmc only: how many of the most frequent labels are documents."""
+    part_right: float | None = 0.7
+    """How often the extra column of the context experiment is right; None where the world has no parts."""
+    encoded: int = 4000
+    """The text encoders are compared on so many contexts to learn from and as many to test on."""
+    effort: float = 1.0
+    """Of the simulated logs of the theory page."""
+
+    def seeded(self, seed: int) -> "Preset":
+        """The same with another seed for everything that is drawn."""
+        tables = {name: replace(getattr(self.settings, name), seed=seed) for name in SEEDED}
+        return replace(self, settings=replace(self.settings, **tables))
+
+
+def preset(world: str, *, clicks: int | None = None, quick: bool = False) -> Preset:
+    """The settings for a world; `quick` takes a tenth of the clicks and spends less on every step."""
+    known = XMC if world.startswith(XMC) else world
+    tables: dict[str, dict[str, Any]] = {"ranker": HALF}
+    if known != "packages":  # whose queries are often one word
+        tables["prefixes"] = {"start": "first-word"}
+    if known == XMC:
+        tables["prefixes"] |= {"passes": PAPERS_PASSES}
+        tables["retriever"] = {"max_instances": 0}
+    chosen = Preset(world, clicks or CLICKS.get(known, PAPERS_CLICKS), Config.parse(tables))
+    if known == XMC:
+        chosen = replace(chosen, document_ranker="pecos", labels=PAPERS_LABELS, part_right=None)
+    return _quick(chosen, tables) if quick else chosen
+
+
+def _quick(chosen: Preset, tables: dict[str, dict[str, Any]]) -> Preset:
+    settings = {
+        **tables,
+        "retriever": {"max_instances": 40_000, "candidates": 30},
+        "ranker": {**HALF, "rounds": 40},
+        "evaluation": {"bootstrap": 300},
+    }
+    clicks = max(1, chosen.clicks // 10)
+    return replace(chosen, clicks=clicks, settings=Config.parse(settings), encoded=150, effort=0.1)

@@ -1,0 +1,125 @@
+"""`wayword reproduce`: the experiments in order, each kept in the workspace, and the report of all that was asked for.
+
+    workspace/seed-0/           the log, the rankers and the results of each experiment, as artefacts
+    workspace/seed-0-part/      the same log with the extra column of the context experiment
+    workspace/seed-1/ …         with `seeds`, the same experiments on other logs
+    workspace/times.json        how long each artefact took
+"""
+
+import difflib
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from wayword.errors import WaywordError
+from wayword.progress import Reporter
+from wayword.reproduction import page
+from wayword.reproduction.bench import THEORY, Bench
+from wayword.reproduction.exhibits import Report, Section
+from wayword.reproduction.experiments import context, core, encoders, guardrails, paper, sizes, times
+from wayword.reproduction.experiments import seeds as spread
+from wayword.reproduction.experiments import statistics as data
+from wayword.reproduction.experiments.ablations import LABEL_ABLATIONS, PROPENSITY_ABLATIONS
+from wayword.reproduction.experiments.lead import lead
+from wayword.reproduction.presets import Preset, preset
+from wayword.reproduction.schedule import TIMES, Schedule
+from wayword.reproduction.theory import load as load_theory
+from wayword.reproduction.theory_section import section as theory_section
+
+EXPERIMENTS = (
+    core.NAME,
+    LABEL_ABLATIONS.name,
+    PROPENSITY_ABLATIONS.name,
+    sizes.NAME,
+    context.NAME,
+    encoders.NAME,
+    guardrails.NAME,
+    THEORY,
+    data.NAME,
+    paper.NAME,
+)
+"""In the order of the report; what `--only` knows."""
+SECTIONS: dict[str, Callable[[Path], Section]] = {
+    core.NAME: core.section,
+    LABEL_ABLATIONS.name: LABEL_ABLATIONS.section,
+    PROPENSITY_ABLATIONS.name: PROPENSITY_ABLATIONS.section,
+    sizes.NAME: sizes.section,
+    encoders.NAME: encoders.section,
+    guardrails.NAME: guardrails.section,
+    data.NAME: data.section,
+}
+
+
+def reproduce(
+    world: str = "debian",
+    *,
+    out: Path | str,
+    workspace: Path | str | None = None,
+    only: Sequence[str] = (),
+    clicks: int | None = None,
+    seed: int = 0,
+    seeds: int = 1,
+    quick: bool = False,
+    reporter: Reporter | None = None,
+) -> Path:
+    """Run the paper's experiments on a world and write the report into the folder `out`; returns its HTML file.
+
+    What is in the workspace (by default `out/workspace`) is not done again. `only` names the experiments wanted,
+    `seeds` repeats the core ones on other logs.
+    """
+    chosen = preset(world, clicks=clicks, quick=quick)
+    wanted = _wanted(only, chosen)
+    place = Path(workspace) if workspace is not None else Path(out) / "workspace"
+    place.mkdir(parents=True, exist_ok=True)
+    schedule = Schedule(reporter or Reporter(), place / TIMES)
+    repeated = [_repeat(place, chosen, number, schedule) for number in range(seed + 1, seed + seeds)]
+    with ExitStack() as stack:
+        bench = Bench.open(stack, place, chosen, seed, schedule)
+        schedule.expect(bench.expected(wanted))
+        sections = [_section(name, bench) for name in wanted]
+        if repeated:
+            first = {name: bench.result(name) for name in spread.REPEATED}
+            sections.append(spread.section([first, *repeated], range(seed, seed + seeds)))
+        sections.append(times.section(bench.artefacts(), schedule.artefacts))
+        bench.finish(prune=not only)
+        report = Report(_title(chosen), lead(bench.results), tuple(sections))
+    page.write(report, Path(out))
+    return Path(out) / page.HTML
+
+
+def _wanted(only: Sequence[str], chosen: Preset) -> list[str]:
+    """The experiments to run, in the order of the report."""
+    possible = [name for name in EXPERIMENTS if name != context.NAME or chosen.part_right is not None]
+    for name in only:
+        if name not in EXPERIMENTS:
+            close = difflib.get_close_matches(name, EXPERIMENTS, n=1, cutoff=0.0)[0]
+            known = ", ".join(EXPERIMENTS)
+            raise WaywordError(f"Unknown experiment {name!r}. Did you mean {close!r}? Known: {known}.")
+        if name not in possible:
+            raise WaywordError(f"The world {chosen.world!r} has no parts, which the experiment {name!r} needs.")
+    return [name for name in possible if name in only or not only]
+
+
+def _repeat(place: Path, chosen: Preset, seed: int, schedule: Schedule) -> dict[str, Path]:
+    """The experiments that show the spread, on the log of another seed."""
+    with ExitStack() as stack:
+        bench = Bench.open(stack, place, chosen, seed, schedule)
+        schedule.expect(bench.expected(spread.REPEATED))
+        found = {name: bench.result(name) for name in spread.REPEATED}
+        bench.finish(prune=False)
+    return found
+
+
+def _section(name: str, bench: Bench) -> Section:
+    if name == paper.NAME:
+        return paper.section({of: bench.result(of) for of in paper.ORDERS}, bench.result(data.NAME))
+    folder = bench.result(name)
+    if name == THEORY:
+        return theory_section(load_theory(folder))
+    if name == context.NAME:
+        return context.section(folder, bench.chosen.part_right or 0.0)
+    return SECTIONS[name](folder)
+
+
+def _title(chosen: Preset) -> str:
+    return f"Utility-aware query autocompletion: the paper's experiments on `{chosen.world}`"

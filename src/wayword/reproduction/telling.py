@@ -1,0 +1,194 @@
+"""How results are told: the names of policies for people, tables and figures that several experiments share, and
+whether an order that the paper found is there."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from wayword import tables
+from wayword.evaluation import CUTOFFS
+from wayword.reproduction.exhibits import Cell, Column, Figure, Interval, Table
+from wayword.reproduction.figures import Series, intervals, lines
+
+NAMES = {
+    "logged": "Logged",
+    "random": "Random",
+    "popular": "Most popular",
+    "retriever": "PECOS",
+    "unbiased": "Unbiased",
+    "oracle": "Oracle",
+    "ceiling": "Ceiling",
+    "biased": "Biased",
+    "prescient": "Prescient",
+    "prescient@5": "Prescient@5",
+    "prescient@1": "Prescient@1",
+    "misspecified@0.5": "Misspecified (0.5)",
+    "misspecified@2": "Misspecified (2)",
+}
+
+
+def named(policy: str, names: Mapping[str, str] = NAMES) -> str:
+    """A policy as the paper calls it."""
+    return names.get(policy, NAMES.get(policy, policy))
+
+
+@dataclass(frozen=True)
+class Results:
+    """The tables that `measures.save` wrote."""
+
+    estimates: dict[tuple[str, int], Interval]
+    differences: dict[tuple[str, str, int], Interval]
+    positions: dict[tuple[str, int], Interval]
+    ways: dict[tuple[str, int], Interval]
+    searches: int
+
+    @classmethod
+    def load(cls, folder: Path) -> "Results":
+        """Read them."""
+        estimates = _rows(folder, "estimates")
+        return cls(
+            {(r["policy"], r["k"]): _interval(r) for r in estimates},
+            {(r["policy"], r["other"], r["k"]): _interval(r) for r in _rows(folder, "differences")},
+            {(r["policy"], r["position"]): _interval(r) for r in _rows(folder, "positions")},
+            {(r["policy"], r["k"]): _interval(r) for r in _rows(folder, "ways")},
+            int(estimates[0]["n"]) if estimates else 0,
+        )
+
+    def best_last(self, policies: Iterable[str]) -> list[str]:
+        """The policies that were measured, by their utility at 1."""
+        known = [name for name in policies if (name, 1) in self.estimates]
+        return sorted(known, key=lambda name: self.estimates[name, 1].value)
+
+
+def _rows(folder: Path, name: str) -> list[dict[str, Any]]:
+    return tables.read(folder, name).to_pylist() if (folder / f"{name}.parquet").exists() else []
+
+
+def _interval(row: dict[str, Any]) -> Interval:
+    return Interval(row["value"], row["low"], row["high"])
+
+
+def utilities(
+    name: str,
+    title: str,
+    results: Results,
+    policies: Sequence[str],
+    *,
+    note: str = "",
+    names: Mapping[str, str] = NAMES,
+    strong: str = "unbiased",
+) -> Table:
+    """Utility@1/5/10 of each policy, and the share of the way from Random to the ceiling where it is known."""
+    way = bool(results.ways)
+    columns = [Column("Policy"), *(Column(f"Utility@{k}") for k in CUTOFFS)]
+    columns += [Column(f"Way to ceiling @{k}", digits=2) for k in CUTOFFS if way]
+    rows: list[tuple[Cell, ...]] = []
+    for policy in policies:
+        cells: list[Cell] = [named(policy, names), *(results.estimates.get((policy, k)) for k in CUTOFFS)]
+        cells += [_value(results.ways.get((policy, k))) for k in CUTOFFS if way]
+        rows.append(tuple(cells))
+    bold = frozenset(i for i, policy in enumerate(policies) if policy == strong)
+    return Table(name, title, tuple(columns), tuple(rows), note, bold)
+
+
+def _value(found: Interval | None) -> float | None:
+    return found.value if found else None
+
+
+def pairs(
+    name: str,
+    title: str,
+    results: Results,
+    wanted: Iterable[tuple[str, str]],
+    *,
+    note: str = "",
+    names: Mapping[str, str] = NAMES,
+) -> Table:
+    """Paired differences, search by search over the same resamples."""
+    columns = (
+        Column("Policy"),
+        Column("minus"),
+        *(Column(f"Difference @{k}", sign=True) for k in CUTOFFS),
+    )
+    rows = tuple(
+        (named(a, names), named(b, names), *(results.differences.get((a, b, k)) for k in CUTOFFS))
+        for a, b in wanted
+    )
+    return Table(name, title, columns, rows, note)
+
+
+def by_position(
+    name: str,
+    title: str,
+    conclusion: str,
+    results: Results,
+    policies: Sequence[str],
+    *,
+    names: Mapping[str, str] = NAMES,
+    strong: str = "unbiased",
+) -> Figure:
+    """The paper's figures: the mean utility of the query at positions 1 to 5."""
+    series = []
+    for policy in policies:
+        found = [(j, results.positions[policy, j]) for j in range(1, 6) if (policy, j) in results.positions]
+        series.append(
+            Series(
+                named(policy, names),
+                [j for j, _ in found],
+                [v.value for _, v in found],
+                [v.low for _, v in found],
+                [v.high for _, v in found],
+                strong=policy == strong,
+            )
+        )
+    description = "; ".join(f"{s.name}: {', '.join(f'{y:.3f}' for y in s.y)}" for s in series)
+    svg = lines(
+        name,
+        series,
+        x_title="Position in the list of completions",
+        y_title="Mean utility (logged query = 1)",
+        x_ticks=[1, 2, 3, 4, 5],
+        reference={"Logged query": 1.0},
+        description=description,
+    )
+    return Figure(name, title, conclusion, svg, description)
+
+
+def ranged(
+    name: str,
+    title: str,
+    conclusion: str,
+    results: Results,
+    policies: Sequence[str],
+    *,
+    k: int = 1,
+    names: Mapping[str, str] = NAMES,
+    strong: str = "unbiased",
+) -> Figure:
+    """Utility@k of policies with their intervals."""
+    rows = [
+        (named(policy, names), results.estimates[policy, k], policy == strong)
+        for policy in policies
+        if (policy, k) in results.estimates
+    ]
+    description = "; ".join(f"{label}: {found.value:.3f}" for label, found, _ in rows)
+    svg = intervals(
+        name, rows, x_title=f"Utility@{k} (logged query = 1)", reference=1.0, description=description
+    )
+    return Figure(name, title, conclusion, svg, description)
+
+
+def verdict(difference: Interval | None) -> str:
+    """Whether the first of two policies is better, as the paper found."""
+    if difference is None:
+        return "not measured"
+    if difference.low > 0:
+        return "as in the paper"
+    return "the other way round" if difference.high < 0 else "not told apart"
+
+
+def amount(found: Interval, *, sign: bool = False) -> str:
+    """A value with its interval, for a sentence."""
+    form = "{:+.3f}" if sign else "{:.3f}"
+    return f"{form.format(found.value)} ({form.format(found.low)} to {form.format(found.high)})"
