@@ -1,6 +1,6 @@
 """A small shop whose law is known: eighteen queries, twelve documents, one look per search; and a run on its log."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,7 @@ from wayword.workspace import Workspace
 NOUNS = ("label", "ladder", "lamp", "lantern", "laptop", "lock")
 QUERIES = sorted(f"{noun}{kind}" for noun in NOUNS for kind in ("", " small", " steel"))
 DOCUMENTS = [f"d{i:02d}" for i in range(12)]
+PARTS = ("home", "office", "workshop")
 DEPTH = 8
 CLICKS = 4000
 CONFIG = Config.parse(
@@ -100,10 +101,18 @@ def make_world(seed: int = 0) -> World:
     )
 
 
-def open_shop(folder: Path) -> Shop:
+def with_parts(world: World) -> World:
+    """The world where each intent belongs to one of three parts of the shop, the same for most intents of a query."""
+    rng = np.random.default_rng(5)
+    by_query = np.repeat(rng.choice(PARTS, len(QUERIES)), 2)
+    moved = rng.random(len(by_query)) < 0.3
+    return replace(world, parts=pa.array(np.where(moved, rng.choice(PARTS, len(by_query)), by_query)))
+
+
+def open_shop(folder: Path, world: World | None = None, part: float | None = None) -> Shop:
     """Simulate and run."""
-    world = make_world()
-    data = write_world(world, clicks=CLICKS, out=folder / "data", seed=3)
+    world = world or make_world()
+    data = write_world(world, clicks=CLICKS, out=folder / "data", seed=3, part=part)
     workspace = run(
         data / "clicks.parquet",
         data / "rankings.parquet",

@@ -56,6 +56,8 @@ def test_help_lists_every_command_and_the_version_is_one_line() -> None:
         (["simulate", "packages", "--out", "x", "--clicks", "0"], "Invalid value for '--clicks'"),
         (["simulate", "packages", "--out", "x", "--seed", "-1"], "Invalid value for '--seed'"),
         (["simulate", "nowhere", "--out", "x"], "nowhere"),
+        (["simulate", "packages", "--out", "x", "--part", "70"], "Found part = 70.0; expected a probability"),
+        (["simulate", "xmc:x", "--out", "x", "--part", "0.7"], "cannot have a column `part`"),
         (["run", "--out", "x"], "Missing option '--log'"),
         (["run", "--log", "none.parquet", "--rankings", "none.parquet", "--out", "x"], "none.parquet"),
         (["run", "--log", "none.parquet", "--out", "x"], "neither rankings nor documents"),

@@ -2,12 +2,15 @@
 
 It sorts the universe by the exact expectation of û given the context and a click, under the world's own law:
 
-    E[û(s, q) | x, click]  ∝  Σ over (q̄, a) of  π(x | q̄) · mass(q̄, a) · p[rank_q(a)]
+    E[û(s, q) | x, c, click]  ∝  Σ over (q̄, a) of  π(x | q̄) · mass(q̄, a, c) · p[rank_q(a)]
 
-where mass(q̄, a) is the probability that a search issues q̄, that the person wants a, and that q̄ returns a; and
-π(x | q̄) = 1/(number of admissible cuts) for each cut x of q̄. This is demand · exposure with the true demand.
+where mass(q̄, a, c) is the probability that a search issues q̄, that the person wants a, that q̄ returns a, and that the
+log's context columns say c; and π(x | q̄) = 1/(number of admissible cuts) for each cut x of q̄. This is demand · exposure
+with the true demand. The truth may speak of other context columns than the log has: c is what both know. Masses are
+summed over the rest of the truth's columns, and the rest of the log's says nothing.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,15 +22,19 @@ from wayword.config import PrefixConfig
 from wayword.engines import Engine
 from wayword.errors import LogError
 from wayword.graph import best_queries, exposure
+from wayword.logs.columns import CONTEXT, context_value
 from wayword.logs.log import forms
 from wayword.logs.prefixes import table_of_cuts
 from wayword.retrieval.candidates import Candidates
+
+LAW = ("query", "document", "mass")
+"""The columns that every truth has; each further one is a context column of the world's log."""
 
 
 def ceiling(
     engine: Engine, truth: Path, contexts: NDArray[np.int32], config: PrefixConfig, k: int
 ) -> Candidates:
-    """The best k queries for each of the numbered contexts, whose extra columns the world's law does not speak of.
+    """The best k queries for each of the numbered contexts.
 
     Needs `queries`, `documents`, `rankings`, `propensity`, `contexts` and `numbered_searches`.
     """
@@ -47,17 +54,21 @@ def true_demand(engine: Engine, truth: Path, contexts: NDArray[np.int32], config
         )
     engine.read("truth", truth)
     names = [name for name in engine.columns("truth") if name != "input_row"]
-    if not {"query", "document", "mass"} <= set(names):
+    if not {*LAW} <= set(names):
         raise LogError(f"{truth} has the columns {', '.join(names)}; expected query, document and mass.")
+    shared = [name for name in names if name not in LAW and CONTEXT + name in engine.columns("contexts")]
+    _masses(engine, shared)
     forms(engine, "true_forms", "SELECT DISTINCT query FROM truth")
     texts = engine.arrow("SELECT DISTINCT text FROM true_forms ORDER BY text")["text"].to_pylist()
     engine.load("true_cuts", table_of_cuts(texts, config))
     engine.load("asked", pa.table({"context": contexts, "place": np.arange(len(contexts), dtype=np.int32)}))
+    stored = [engine.quote(CONTEXT + name) for name in shared]
     rows = engine.arrow(
-        """
+        f"""
         SELECT a.place, d.document, t.mass / c.cuts AS mass
-        FROM truth AS t JOIN true_forms AS f ON f.raw = t.query JOIN true_cuts AS c ON c.text = f.text
-        JOIN contexts AS x ON x.prefix = c.prefix JOIN asked AS a ON a.context = x.context
+        FROM true_masses AS t JOIN true_forms AS f ON f.raw = t.query JOIN true_cuts AS c ON c.text = f.text
+        JOIN contexts AS x ON x.prefix = c.prefix {"".join(f" AND x.{n} IS NOT DISTINCT FROM t.{n}" for n in stored)}
+        JOIN asked AS a ON a.context = x.context
         JOIN documents AS d ON d.id = t.document
         ORDER BY a.place, d.document, f.raw
         """
@@ -65,3 +76,26 @@ def true_demand(engine: Engine, truth: Path, contexts: NDArray[np.int32], config
     documents = int(engine.arrow("SELECT count(*) AS n FROM documents")["n"][0].as_py())
     place, document = rows["place"].to_numpy(), rows["document"].to_numpy()
     return csr_array((rows["mass"].to_numpy(), (place, document)), shape=(len(contexts), documents))
+
+
+def _masses(engine: Engine, shared: Sequence[str]) -> None:
+    """Step `true_masses`: the truth summed over the columns that the contexts lack; the others as the log stores them.
+
+    A column that is numbers in the log is compared as numbers, whatever other values the world might have shown.
+    """
+    kinds = engine.columns("contexts")
+    values = {
+        engine.quote(CONTEXT + name): context_value(
+            engine, "truth", name, number=kinds[CONTEXT + name].upper() in ("FLOAT", "DOUBLE")
+        )
+        for name in shared
+    }
+    engine.step(
+        "true_masses",
+        f"""
+        SELECT query, document {"".join(f", {n}" for n in values)}, {engine.ordered_sum("mass", "input_row")} AS mass
+        FROM (SELECT input_row, query, document, mass {"".join(f", {v} AS {n}" for n, v in values.items())} FROM truth)
+             AS valued
+        GROUP BY query, document {"".join(f", {n}" for n in values)}
+        """,
+    )

@@ -53,10 +53,20 @@ def simulate(
     labels: Annotated[
         int | None, typer.Option(min=1, help="xmc only: keep so many most frequent labels. [default: 50000]")
     ] = None,
+    part: Annotated[
+        float | None,
+        typer.Option(
+            metavar="PROBABILITY",
+            help="Not for xmc: add a column `part`, known while typing: which part of the archive the person "
+            "browses, right with this probability.",
+        ),
+    ] = None,
 ) -> None:
     """Make a click log in a world whose truth is known.
 
     Example: `wayword simulate packages --clicks 60000 --seed 0 --out data`
+
+    With something known besides the prefix: `wayword simulate packages --part 0.7 --out data`
 
     The paper's own data: `wayword simulate xmc:LF-AmazonTitles-1.3M --ranker pecos --clicks 3842425 --out data`
     """
@@ -73,6 +83,7 @@ def simulate(
             clicks_only=clicks_only,
             ranker=ranker,
             labels=labels,
+            part=part,
             progress=progress,
         )
     facts = json.loads((out / FACTS).read_text(encoding="utf-8"))

@@ -81,6 +81,15 @@ def normalise_distinct(texts: Iterable[str]) -> dict[str, str]:
     return {text: normalise(text) for text in dict.fromkeys(texts)}
 
 
+def grapheme_count(text: str) -> int:
+    """How many characters a person sees in a normalised text, and so types.
+
+    >>> grapheme_count("👩‍🚀 moon")
+    6
+    """
+    return len(text) if text.isascii() else sum(1 for _ in _GRAPHEME.finditer(text))
+
+
 def cut_ends(text: str, *, start: str = "characters", min_chars: int = 1) -> list[int]:
     """Where the admissible cuts of a normalised query end; see `cuts`."""
     whole = len(text)

@@ -87,11 +87,15 @@ def _context(engine: Engine, raw: str, name: str) -> str:
 
     So a CSV file, in which everything is text, gives the same table as any other. NaN and empty text are missing.
     """
-    text = f"NULLIF({as_text(engine, raw, name)}, '')"
-    number = f"TRY_CAST({text} AS DOUBLE)"
+    text, number = (context_value(engine, raw, name, number=number) for number in (False, True))
     counts = engine.arrow(
-        f"SELECT count({text}) AS given, count({number}) AS numbers FROM {raw}"
+        f"SELECT count({text}) AS given, count(TRY_CAST({text} AS DOUBLE)) AS numbers FROM {raw}"
     ).to_pylist()[0]
-    if not counts["given"] or counts["given"] > counts["numbers"]:
-        return text
-    return f"CASE WHEN isnan({number}) THEN NULL ELSE {number} END"
+    return text if not counts["given"] or counts["given"] > counts["numbers"] else number
+
+
+def context_value(engine: Engine, table: str, name: str, *, number: bool) -> str:
+    """SQL for a context column as the log stores it, as text or as a number; null where it has no such value."""
+    text = f"NULLIF({as_text(engine, table, name)}, '')"
+    value = f"TRY_CAST({text} AS DOUBLE)"
+    return f"CASE WHEN isnan({value}) THEN NULL ELSE {value} END" if number else text

@@ -1,7 +1,8 @@
 """Draw a click log from a world and write it down together with the world's law.
 
 Searches are drawn in chunks of one fixed size, so the log of fewer clicks is the beginning of the log of
-more, the log of clicks alone has the same rows, and memory does not grow with the log.
+more, the log of clicks alone has the same rows, and memory does not grow with the log. The column `part` is drawn
+from a generator of its own, so that the other columns are the same without it.
 """
 
 import json
@@ -10,6 +11,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +22,9 @@ from numpy.typing import NDArray
 
 from wayword.errors import WaywordError
 from wayword.simulation.looks import draw, look_law
+from wayword.simulation.parts import NO_PARTS, PART, Parts, check_right, truth_by_part
 from wayword.simulation.world import Hits, World, click_rate, find_sorted, invisible_share, truth
-from wayword.simulation.worlds import open_world
+from wayword.simulation.worlds import XMC, open_world
 
 CHUNK = 1 << 20
 FACTS = "world.json"
@@ -31,8 +34,10 @@ CLICKS_SCHEMA = pa.schema(
 )
 Progress = Callable[[str, int], None]
 """Called with what is being counted (`queries`, `clicks`) and how many more are done."""
+Say = Callable[[NDArray[np.int64]], NDArray[np.int64]]
+"""What the log says of searches of these intents: numbers of parts."""
 _DICTIONARY_LIMIT = 1 << 26
-"""Bytes of distinct queries per chunk up to which the log stores each of them once."""
+"""Bytes of distinct queries per chunk up to which the log and the truth store each of them once."""
 _log = logging.getLogger(__name__)
 
 
@@ -47,22 +52,35 @@ def simulate(
     alpha: float = 1.0,
     ranker: str | None = None,
     labels: int | None = None,
+    part: float | None = None,
     progress: Progress | None = None,
 ) -> Path:
     """Write a log of exactly `clicks` clicks of a named world into the folder `out`, and return it.
 
     The files are `clicks.parquet` (search_id, query, document, rank: one row per search, the last two null
     without a click; with `clicks_only` the rows with one), `rankings.parquet` (query, document, rank),
-    `documents.parquet` and `truth.parquet` (query, document, mass: see `world.truth`). The same seed gives
-    the same bytes.
+    `documents.parquet` and `truth.parquet` (query, document, mass: see `world.truth`). With `part`, the log and the
+    truth have that column too: which part of the archive the person browses, right with this probability (see
+    `parts`). The same seed gives the same bytes.
     """
     _check(clicks, seed, depth, alpha)
+    if part is not None:
+        check_right(part)
+        if world.startswith(XMC):
+            raise WaywordError(NO_PARTS)  # before its rankings, which may take hours
     tell = progress or _silent
     opened = open_world(
         world, depth=depth, ranker=ranker, labels=labels, progress=lambda n: tell("queries", n)
     )
     return write_world(
-        opened, clicks=clicks, out=out, seed=seed, clicks_only=clicks_only, alpha=alpha, progress=progress
+        opened,
+        clicks=clicks,
+        out=out,
+        seed=seed,
+        clicks_only=clicks_only,
+        alpha=alpha,
+        part=part,
+        progress=progress,
     )
 
 
@@ -74,11 +92,13 @@ def write_world(
     seed: int = 0,
     clicks_only: bool = False,
     alpha: float = 1.0,
+    part: float | None = None,
     progress: Progress | None = None,
 ) -> Path:
     """`simulate` for a world at hand."""
     for note in world.notes:
         _log.warning(note)
+    parts = None if part is None else Parts.of(world, part)
     hits, law = world.hits(), look_law(world.depth, alpha=alpha)
     rate = click_rate(world, hits, law)
     _check_rate(rate, clicks)
@@ -89,18 +109,48 @@ def write_world(
         raise WaywordError(f"Cannot write into {folder}: it is a file; expected a folder.") from problem
     unfinished = Path(tempfile.mkdtemp(prefix=".simulate-", dir=folder))
     try:
-        searches = draw_searches(world, hits, law, clicks, np.random.default_rng(seed))
-        logged = _write_log(world, searches, clicks_only, unfinished / "clicks.parquet", progress or _silent)
+        say = None if parts is None else partial(parts.draw, _own_generator(seed))
+        searches = draw_searches(world, hits, law, clicks, np.random.default_rng(seed), say)
+        names = Names(
+            world.queries, world.documents["document"].combine_chunks(), parts.names if parts else None
+        )
+        logged = _write_log(names, searches, clicks_only, unfinished / "clicks.parquet", progress or _silent)
         pq.write_table(_collected(world, logged), unfinished / "rankings.parquet", compression="zstd")
         pq.write_table(world.documents, unfinished / "documents.parquet", compression="zstd")
-        pq.write_table(truth(world, hits), unfinished / "truth.parquet", compression="zstd")
+        pq.write_table(
+            truth(world, hits) if parts is None else truth_by_part(world, hits, parts),
+            unfinished / "truth.parquet",
+            compression="zstd",
+            dictionary_pagesize_limit=_DICTIONARY_LIMIT,
+        )
         facts = {"click_rate": rate, "invisible_share": invisible_share(world, hits), "alpha": alpha}
+        if parts:
+            facts |= {PART: parts.right, "parts": len(parts.names)}
         (unfinished / FACTS).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
         for path in sorted(unfinished.iterdir()):
             path.replace(folder / path.name)
     finally:
         shutil.rmtree(unfinished)
     return folder
+
+
+def _own_generator(seed: int) -> np.random.Generator:
+    """A generator that shares nothing with `default_rng(seed)`."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0,)))
+
+
+@dataclass(frozen=True)
+class Names:
+    """What the numbers in `Searches` stand for."""
+
+    queries: pa.StringArray
+    documents: pa.StringArray
+    parts: pa.StringArray | None = None
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the log."""
+        return CLICKS_SCHEMA if self.parts is None else CLICKS_SCHEMA.append(pa.field(PART, pa.string()))
 
 
 @dataclass(frozen=True)
@@ -112,61 +162,74 @@ class Searches:
     document: NDArray[np.int64]
     rank: NDArray[np.int64]
     clicked: NDArray[np.bool_]
+    part: NDArray[np.int64] | None = None
 
     def until(self, click: int) -> "Searches":
         """The searches up to and including the click of that number, from 1, or all if there are fewer."""
         ends = np.flatnonzero(self.clicked)
         end = ends[click - 1] + 1 if click <= len(ends) else len(self.query)
         return Searches(
-            self.first, self.query[:end], self.document[:end], self.rank[:end], self.clicked[:end]
+            self.first,
+            self.query[:end],
+            self.document[:end],
+            self.rank[:end],
+            self.clicked[:end],
+            None if self.part is None else self.part[:end],
         )
 
 
 def draw_searches(
-    world: World, hits: Hits, law: NDArray[np.float64], clicks: int, rng: np.random.Generator
+    world: World,
+    hits: Hits,
+    law: NDArray[np.float64],
+    clicks: int,
+    rng: np.random.Generator,
+    say: Say | None = None,
 ) -> Iterator[Searches]:
-    """Searches in chunks, up to the click of number `clicks`: an intent, a look, and what is there."""
+    """Searches in chunks, up to the click of number `clicks`: an intent, a look, and what is there.
+
+    `say` draws for whole chunks as well, so that a shorter log stays the beginning of a longer one.
+    """
     shown = hits.owner * (world.depth + 1) + hits.rank
     first, missing = 0, clicks
     while missing > 0:
         intent, rank = draw(rng, world.intents.probability, CHUNK), draw(rng, law, CHUNK) + 1
         place, clicked = find_sorted(shown, intent * (world.depth + 1) + rank)
-        chunk = Searches(first, world.intents.query[intent], hits.document[place], rank, clicked).until(
-            missing
-        )
+        part = say(intent) if say else None
+        chunk = Searches(first, world.intents.query[intent], hits.document[place], rank, clicked, part)
+        chunk = chunk.until(missing)
         missing -= int(chunk.clicked.sum())
         first += len(chunk.query)
         yield chunk
 
 
 def _write_log(
-    world: World, chunks: Iterator[Searches], clicks_only: bool, path: Path, tell: Progress
+    names: Names, chunks: Iterator[Searches], clicks_only: bool, path: Path, tell: Progress
 ) -> NDArray[np.bool_]:
     """Write the searches chunk by chunk; which queries are in the file is the answer."""
-    logged = np.zeros(len(world.queries), np.bool_)
-    names = world.documents["document"].combine_chunks()
+    logged = np.zeros(len(names.queries), np.bool_)
     with pq.ParquetWriter(
-        path, CLICKS_SCHEMA, compression="zstd", dictionary_pagesize_limit=_DICTIONARY_LIMIT
+        path, names.schema, compression="zstd", dictionary_pagesize_limit=_DICTIONARY_LIMIT
     ) as writer:
         for chunk in chunks:
             rows = np.flatnonzero(chunk.clicked) if clicks_only else np.arange(len(chunk.query))
             logged[chunk.query[rows]] = True
-            writer.write_table(_table(chunk, rows, world.queries, names))
+            writer.write_table(_table(chunk, rows, names))
             tell("clicks", int(chunk.clicked.sum()))
     return logged
 
 
-def _table(
-    chunk: Searches, rows: NDArray[np.int64], queries: pa.StringArray, names: pa.StringArray
-) -> pa.Table:
+def _table(chunk: Searches, rows: NDArray[np.int64], names: Names) -> pa.Table:
     unclicked = ~chunk.clicked[rows]
     columns = [
         pa.array(chunk.first + rows),
-        queries.take(pa.array(chunk.query[rows])),
-        names.take(pa.array(chunk.document[rows], mask=unclicked)),
+        names.queries.take(pa.array(chunk.query[rows])),
+        names.documents.take(pa.array(chunk.document[rows], mask=unclicked)),
         pa.array(chunk.rank[rows].astype(np.int32), mask=unclicked),
     ]
-    return pa.Table.from_arrays(columns, schema=CLICKS_SCHEMA)
+    if chunk.part is not None and names.parts is not None:
+        columns.append(names.parts.take(pa.array(chunk.part[rows])))
+    return pa.Table.from_arrays(columns, schema=names.schema)
 
 
 def _collected(world: World, logged: NDArray[np.bool_]) -> pa.Table:

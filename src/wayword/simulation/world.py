@@ -53,6 +53,8 @@ class World:
     """Which queries a team would collect rankings for: `all`, or those `logged`."""
     notes: tuple[str, ...] = ()
     """What was left out of the source, for people to read."""
+    parts: pa.StringArray | None = None
+    """Which part of the archive the person of each intent browses, if the source says so (see `parts`)."""
 
     def hits(self) -> Hits:
         """The relevant documents that are returned: the join of intents and rankings."""

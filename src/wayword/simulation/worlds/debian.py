@@ -2,13 +2,15 @@
 
 Queries are the titles of packages; the documents relevant to one are the packages that those with this
 title relate to. Documents are the packages that 2 to 1,500 others relate to: the rest says nothing or
-everything.
+everything. The part of the archive that the person browses is the section of the package of this title.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from wayword.simulation.catalogue import related_counts, relations
@@ -30,7 +32,7 @@ def debian_world(
     counts = related_counts(catalogue)
     kept = (counts >= FEWEST) & (counts <= MOST)
     documents = catalogue.filter(pa.array(kept)).select(["package", "title", "section"])
-    return pairs_world(
+    world = pairs_world(
         _title_pairs(catalogue, kept),
         documents.rename_columns(["document", "title", "section"]).combine_chunks(),
         ranker=ranker,
@@ -38,18 +40,32 @@ def debian_world(
         depth=depth,
         progress=progress,
     )
+    return replace(world, parts=_sections(catalogue, world.queries))
 
 
 def _title_pairs(catalogue: pa.Table, kept: NDArray[np.bool_]) -> pa.Table:
     """Distinct pairs of a normalised title and a kept package that a package of this title relates to."""
     related = relations(catalogue)
     related = related[kept[related[:, 1]]]
-    titles = pa.array(map(normalise, catalogue["title"].to_pylist()), pa.string())
     pairs = pa.table(
         {
-            "query": titles.take(pa.array(related[:, 0])),
+            "query": _titles(catalogue).take(pa.array(related[:, 0])),
             "document": catalogue["package"].combine_chunks().take(pa.array(related[:, 1])),
         }
     )
     distinct = pairs.group_by(["query", "document"], use_threads=False).aggregate([])
     return distinct.sort_by([("query", "ascending"), ("document", "ascending")])
+
+
+def _sections(catalogue: pa.Table, queries: pa.StringArray) -> pa.StringArray:
+    """The section of the packages that have a query as their title: the most frequent, ties by name."""
+    sections = pa.table({"query": _titles(catalogue), "section": catalogue["section"]})
+    counted = sections.group_by(["query", "section"], use_threads=False).aggregate([([], "count_all")])
+    best_first = [("query", "ascending"), ("count_all", "descending"), ("section", "ascending")]
+    first = counted.sort_by(best_first).group_by("query", use_threads=False).aggregate([("section", "first")])
+    place = pc.index_in(queries, value_set=first["query"].combine_chunks())
+    return first["section_first"].combine_chunks().take(place)
+
+
+def _titles(catalogue: pa.Table) -> pa.StringArray:
+    return pa.array(map(normalise, catalogue["title"].to_pylist()), pa.string())

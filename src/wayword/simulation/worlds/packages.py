@@ -3,7 +3,7 @@
 A person wants one of the 3,000 end-user packages that most others relate to, drawn in proportion to the
 square root of how many do. They type its name, or a phrase of one to three neighbouring words of its title
 that another title shares. The ranker is BM25 over names and titles; rankings are collected for the logged
-queries.
+queries. The part of the archive that the person browses is the section of the wanted package.
 """
 
 from collections import Counter
@@ -57,13 +57,15 @@ def packages_world(
     documents, counts = _programs(catalogue, size)
     laws = query_laws(documents["document"].to_pylist(), documents["title"].to_pylist())
     queries = list(dict.fromkeys(query for law in laws for query in law))
+    intents = _intents(laws, queries, np.sqrt(counts))
     return World(
         documents=documents,
         queries=pa.array(queries, pa.string()),
         rankings=rank_with_bm25(documents, queries, depth=depth, progress=progress),
-        intents=_intents(laws, queries, np.sqrt(counts)),
+        intents=intents,
         depth=depth,
         rankings_of="logged",
+        parts=documents["section"].combine_chunks().take(pa.array(intents.document)),
     )
 
 
