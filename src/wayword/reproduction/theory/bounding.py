@@ -74,20 +74,20 @@ def bounding(
     for number in searches:
         counts = draw_logs(rng, world.law, searches=number, shape=(*truth.shape[:2], logs))
         parts += [(number, kind, b, *errors(world, table, counts, truth)) for kind, b, table in tables]
-    number, kind, bound, bias, variance, error, measured, low, high = map(
+    number_of, kind_of, bound, bias, spread, error, measured, low, high = map(
         np.array, zip(*parts, strict=True)
     )
     return Bounding(
-        searches=number,
-        kind=kind,
+        searches=number_of,
+        kind=kind_of,
         bound=bound,
         bias=bias,
-        variance=variance,
+        variance=spread,
         error=error,
         measured=measured,
         low=low,
         high=high,
-        best=smallest(error, number, kind),
+        best=smallest(error, number_of, kind_of),
         logs=logs,
     )
 

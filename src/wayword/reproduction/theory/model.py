@@ -54,7 +54,7 @@ def make_world(
     contexts: int = 4,
     candidates: int = 5,
     queries: int = 8,
-    documents: int = 24,
+    documents: int = 20,
     depth: int = 20,
     alpha: float = 1.0,
 ) -> World:
@@ -119,7 +119,7 @@ def variances(world: World) -> Floats:
 def invisible_share(world: World) -> float:
     """How much of the utility of its candidates the logs of a context do not tell when each is logged equally often.
 
-        1 − Σ_x share · mean over q̄ of Σ_q E û(x, q | q̄)  /  Σ_x share · Σ_q u(x, q)
+    1 − Σ_x share · mean over q̄ of Σ_q E û(x, q | q̄)  /  Σ_x share · Σ_q u(x, q)
     """
     told = world.share @ visible(world).mean(axis=1).sum(axis=1)
     return float(1 - told / (world.share @ utilities(world).sum(axis=1)))
