@@ -49,6 +49,8 @@ class Figure:
     conclusion: str
     svg: str
     description: str
+    caption: str = ""
+    """What stands below the drawing: how to read it, where its numbers come from."""
 
 
 @dataclass(frozen=True)
