@@ -38,7 +38,7 @@ def _blocks(exhibit: Exhibit) -> Iterator[str]:
             yield from _body(exhibit)
         case Figure():
             yield f"### {plain(exhibit.title)}"
-            yield f"**{plain(exhibit.conclusion)}**"
+            yield f"**{markdown(exhibit.conclusion.replace('**', ''))}**"
             yield f"![{plain(exhibit.description)}](figures/{exhibit.name}.svg)"
             if exhibit.caption:
                 yield markdown(exhibit.caption)

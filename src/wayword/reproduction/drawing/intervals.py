@@ -1,4 +1,4 @@
-"""Rows of dots with the whiskers of their intervals, and the numbers beside them."""
+"""Rows of dots on the bars of their intervals, and the numbers beside them."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ def intervals(
         dict(reference) if isinstance(reference, Mapping) else {} if reference is None else {"": reference}
     )
     ends = [value for _, found, _ in rows for value in (found.value, found.low, found.high)]
-    across = scale([*ends, *marks.values()])
+    across = scale([*ends, *marks.values()], zero=False)
     names = [wrap(label, 210, bold=strong) for label, _, strong in rows]
     values = [number(found.value, digits, sign=sign) for _, found, _ in rows]
     spans = [span(found.low, found.high, digits, sign=sign) for _, found, _ in rows]
@@ -85,13 +85,12 @@ def _whisker(plot: Any, found: Interval, middle: float, *, strong: bool) -> None
         return
     colour = "#0072B2" if strong else GREY
     if math.isfinite(found.low) and math.isfinite(found.high):
-        plot.plot(
-            [found.low, found.high], [middle] * 2, color=colour, linewidth=3 if strong else 2, clip_on=False
-        )
+        ends, style = [found.low, found.high], {"linewidth": 12, "alpha": 0.3, "solid_capstyle": "butt"}
+        plot.plot(ends, [middle] * 2, color=colour, clip_on=False, **style)
     plot.plot(
         *([found.value], [middle]),
         marker="D" if strong else "o",
-        markersize=9 if strong else 8,
+        markersize=8 if strong else 7,
         color=colour,
         markeredgecolor="white",
         markeredgewidth=1,

@@ -60,7 +60,8 @@ def lines(
     left, right = left_of(up), WIDTH - column - 58
     with sheet(height) as figure:
         plot = axes(figure, across, up, left=left, right=right, top=TOP, bottom=height - BOTTOM)
-        titles(figure, up, x_title, y_title, (left + right) / 2)
+        cut = " (the axis does not start at 0)" if up.cut else ""
+        titles(figure, x_title, y_title + cut, (left + right) / 2)
         for label, value in marks.items():
             plot.axhline(value, color=INK, linewidth=1.2, dashes=(3, 3), label=label, clip_on=False)
         for one, look, points in drawn:

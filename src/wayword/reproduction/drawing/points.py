@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from wayword.reproduction.drawing.labels import Box, place
+from wayword.reproduction.drawing.labels import Box, along, around, between, leader, place
 from wayword.reproduction.drawing.scale import scale
 from wayword.reproduction.drawing.series import Look, Series, looks
 from wayword.reproduction.drawing.sheet import (
@@ -52,7 +52,7 @@ def points(
     height, left, right = 440.0, left_of(up), WIDTH - 16.0
     with sheet(height) as figure:
         plot = axes(figure, across, up, left=left, right=right, top=TOP, bottom=height - BOTTOM)
-        titles(figure, up, x_title, y_title, (left + right) / 2)
+        titles(figure, x_title, y_title, (left + right) / 2)
         ends = (max(across.low, up.low), min(across.high, up.high))
         if diagonal:
             plot.plot(ends, ends, color=INK, linewidth=1.2, dashes=(3, 3), clip_on=False)
@@ -63,18 +63,18 @@ def points(
         for one, look, many in drawn:
             _dots(plot, one, look, many)
         path = [pixel(plot, point) for point in line]
+        straight = [pixel(plot, [ends[0] + share / 20 * (ends[1] - ends[0])] * 2) for share in range(21)]
         labels = [
-            _Label(wrap(one.name, 180, bold=one.strong), pixel(plot, many[-1]), one.strong)
+            _Label(wrap(one.name, 180, bold=one.strong), (pixel(plot, many[-1]),), one.strong)
             for one, _, many in drawn
             if many
         ]
-        labels += [_Label(wrap(curve.name, 180), path[-1], colour=GREY)] if curve and path else []
-        labels += (
-            [_Label(("equal",), pixel(plot, [ends[0] + 0.9 * (ends[1] - ends[0])] * 2))] if diagonal else []
-        )
-        obstacles = [_around(*pixel(plot, point), 7) for _, _, many in drawn for point in many] + _along(path)
-        obstacles += _along([pixel(plot, (end, end)) for end in ends]) if diagonal else []
-        _write(figure, labels, obstacles, Box(left + 4, 26, right - left - 4, height - BOTTOM - 30))
+        labels += [_Label(wrap(curve.name, 180), path, colour=GREY)] if curve and path else []
+        labels += [_Label(("equal",), straight[2:19:4])] if diagonal else []
+        obstacles = [around(pixel(plot, point), 6) for _, _, many in drawn for point in many]
+        for way in (path, straight if diagonal else []):
+            obstacles += [box for start, end in pairwise(way) for box in along(start, end, 3)]
+        _write(figure, labels, obstacles, Box(left + 4, 28, right - left - 4, height - BOTTOM - 32))
         return svg_of(figure, name, description)
 
 
@@ -90,41 +90,26 @@ def _dots(plot: Any, one: Series, look: Look, many: Sequence[tuple[float, float,
 
 @dataclass(frozen=True)
 class _Label:
-    """Lines of text beside a pixel."""
+    """Lines of text beside one of some pixels."""
 
     text: tuple[str, ...]
-    at: tuple[float, float]
+    at: Sequence[tuple[float, float]]
     strong: bool = False
     colour: str = INK
 
     @property
     def size(self) -> tuple[float, float]:
+        """Its width and height."""
         return max(width(line, bold=self.strong) for line in self.text), float(len(self.text) * LINE)
 
 
 def _write(figure: Any, labels: Sequence[_Label], obstacles: Sequence[Box], bounds: Box) -> None:
     """Each label beside its point, with a thin line to it where it had to go further off."""
-    boxes = place([label.at for label in labels], [label.size for label in labels], obstacles, bounds)
-    for label, box in zip(labels, boxes, strict=True):
-        x, y = label.at
-        nearest = (min(max(x, box.x), box.x + box.width), min(max(y, box.y + 3), box.y + box.height - 3))
-        away = math.dist(label.at, nearest)
-        if away > 14:
-            start = [x + (nearest[0] - x) * 7 / away, y + (nearest[1] - y) * 7 / away]
-            stroke(figure, [start[0], nearest[0]], [start[1], nearest[1]], color=GREY, linewidth=0.8)
+    places = place([label.at for label in labels], [label.size for label in labels], obstacles, bounds)
+    for label, (point, box) in zip(labels, places, strict=True):
+        end = box.nearest(point)
+        if leader(point, box):
+            start = between(point, end, 8)
+            stroke(figure, [start[0], end[0]], [start[1], end[1]], color=GREY, linewidth=0.8)
         weight = "bold" if label.strong else "normal"
         write(figure, box.x, box.y + box.height / 2, label.text, color=label.colour, fontweight=weight)
-
-
-def _around(x: float, y: float, half: float) -> Box:
-    return Box(x - half, y - half, 2 * half, 2 * half)
-
-
-def _along(path: Sequence[tuple[float, float]]) -> list[Box]:
-    """Small boxes on a path of pixels, which labels had better not cover."""
-    found = []
-    for (x, y), (to_x, to_y) in pairwise(path):
-        steps = max(1, math.ceil(math.dist((x, y), (to_x, to_y)) / 6))
-        shares = [step / steps for step in range(steps + 1)]
-        found += [_around(x + share * (to_x - x), y + share * (to_y - y), 3) for share in shares]
-    return found

@@ -8,7 +8,7 @@ from wayword.reproduction.numerals import number, power
 
 _LEAST = 0.04
 """The least share of a value's size that a linear scale spans, so that noise is not drawn as a mountain."""
-_ZERO = 0.35
+_ZERO = 0.5
 """A scale of positive numbers starts at zero as long as the values keep this share of it."""
 
 
@@ -54,7 +54,7 @@ def scale(
 def _limits(values: list[float], *, zero: bool, pad: float) -> tuple[float, float]:
     """The limits of a linear scale.
 
-    >>> _limits([0.2, 0.5], zero=True, pad=0.1)
+    >>> _limits([0.1, 0.5], zero=True, pad=0.1)
     (0.0, 0.55)
     >>> _limits([0.0], zero=True, pad=0.1)
     (0.0, 1.0)

@@ -15,10 +15,10 @@ from wayword.reproduction.drawing.scale import Scale
 from wayword.reproduction.drawing.series import Look
 
 WIDTH = 720
-FONT = 12.5
-LINE = 16
+FONT = 13.0
+LINE = 17
 """The height of a line of text."""
-TOP, BOTTOM = 44, 56
+TOP, BOTTOM = 38, 52
 """Room above the axes for the title of the vertical one, and below for ticks and a title."""
 INK, GREY, PALE = "#1f2328", "#59636e", "#e4e7eb"
 _MEASURED = "DejaVu Sans"
@@ -163,12 +163,10 @@ def left_of(up: Scale) -> float:
     return max((width(label, FONT - 0.5) for label in up.labels), default=0.0) + 12
 
 
-def titles(figure: Any, up: Scale, x_title: str, y_title: str, middle: float) -> None:
+def titles(figure: Any, x_title: str, y_title: str, middle: float) -> None:
     """The vertical axis' title lies above it, where it can be read without turning the head."""
-    if up.cut and up.ticks:
-        y_title = f"{y_title} (the axis does not start at 0)"
-    write(figure, 2, 14, y_title, color=INK)
-    write(figure, middle, figure.bbox.height - 12, x_title, color=INK, ha="center")
+    write(figure, 2, 12, y_title, color=INK)
+    write(figure, middle, figure.bbox.height - 11, x_title, color=INK, ha="center")
 
 
 def pixel(plot: Any, point: Sequence[float]) -> tuple[float, float]:
