@@ -51,6 +51,14 @@ class Unbiasedness:
         """Whether no row is further from the truth than chance explains."""
         return self.largest_z <= self.threshold
 
+    @property
+    def misordered(self) -> tuple[int, int]:
+        """How many pairs of queries of a context the uncorrected means order wrongly (exact), and how many differ."""
+        same = np.triu(self.context[:, None] == self.context, 1)
+        true = np.sign(np.round(self.truth[:, None] - self.truth, 12))
+        found = np.sign(np.round(self.naive_truth[:, None] - self.naive_truth, 12))
+        return int(np.sum(same & (true * found < 0))), int(np.sum(same & (true != 0)))
+
 
 def unbiasedness(rng: np.random.Generator, world: World, *, logs: int, searches: int) -> Unbiasedness:
     """Simulate `logs` logs of `searches` searches for each context, of one logged query each."""
