@@ -1,4 +1,7 @@
-"""What a report consists of: sections of paragraphs, tables and figures. Plain values, drawn by `page`."""
+"""What a report consists of: sections of paragraphs, tables and figures. Plain values, drawn by `page`.
+
+Sentences (the lead, texts, conclusions, captions, notes) may hold Markdown's inline marks; titles and cells are plain.
+"""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -49,6 +52,8 @@ class Figure:
     conclusion: str
     svg: str
     description: str
+    caption: str = ""
+    """What stands below the drawing: how to read it, where its numbers come from."""
 
 
 @dataclass(frozen=True)
