@@ -264,6 +264,50 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 @app.command()
+def reproduce(
+    out: Annotated[Path, typer.Option(help="Folder for the report, its figures and its tables.")],
+    world: Annotated[str, typer.Option(help="debian, debian-pecos, packages or xmc:PATH")] = "debian",
+    only: Annotated[
+        list[str] | None, typer.Option(help="An experiment, such as label-ablations. May be repeated.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A tenth of the clicks and less work: three minutes.")
+    ] = False,
+    clicks: Annotated[
+        int | None,
+        typer.Option(min=1, help="How many clicks. [default: 300000; packages 60000; xmc the paper's]"),
+    ] = None,
+    seed: Seed = 0,
+    seeds: Annotated[int, typer.Option(min=1, max=100, help="Repeat on so many logs: the spread.")] = 1,
+    workspace: Annotated[
+        Path | None, typer.Option(help="Where experiments are kept. [default: OUT/workspace]")
+    ] = None,
+) -> None:
+    """The paper's experiments on a simulated world, with a report that opens in a browser.
+
+    Example: `wayword reproduce --quick --out reproduction`
+
+    One experiment alone: `wayword reproduce --only label-ablations --out reproduction`
+    """
+    from wayword.progress import Bars
+    from wayword.reproduction.reproduce import reproduce as reproduce_paper
+
+    with Bars(_errors()).shown() as bars:
+        written = reproduce_paper(
+            world,
+            out=out,
+            workspace=workspace,
+            only=only or (),
+            clicks=clicks,
+            seed=seed,
+            seeds=seeds,
+            quick=quick,
+            reporter=bars,
+        )
+    typer.echo(f"The report is {written}.", err=True)
+
+
+@app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the data and the workspace.")] = Path("demo"),
     clicks: Annotated[int, typer.Option(min=1, help="How many clicks to simulate.")] = 60_000,

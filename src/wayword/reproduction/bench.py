@@ -93,7 +93,9 @@ class Bench:
         """The stages of the log with the column, and the experiment that compares both logs."""
         self.plain.need(*context.AFTER)
         if self.chosen.part_right is None:
-            raise WaywordError(f"The world {self.chosen.world!r} has no parts for the experiment {context.NAME!r}.")
+            raise WaywordError(
+                f"The world {self.chosen.world!r} has no parts for the experiment {context.NAME!r}."
+            )
         config, at, plain = self.chosen.settings, self.part.build.folders, self.plain.build
         used = {name: plain.stages[name] for name in context.AFTER}
         self.part.plan(self._log_stages(self.part))
@@ -174,7 +176,7 @@ class Bench:
             data.NAME: Stage({}, lambda new: data.write(new, at, config), data.AFTER),
             core.NAME: Stage(compared, lambda new: core.write(new, at, config), core.AFTER),
             sizes.NAME: Stage(compared, lambda new: sizes.write(new, at, config), sizes.AFTER),
-            guardrails.NAME: Stage({}, lambda new: guardrails.write(new, at, config, advance), guardrails.AFTER),
+            guardrails.NAME: Stage({}, lambda new: guardrails.write(new, at, advance), guardrails.AFTER),
             encoders.NAME: Stage(
                 {"contexts": most, **compared},
                 lambda new: encoders.write(new, at, config, most, names),

@@ -81,8 +81,6 @@ def _way(keys: list[tuple[str, int]], values: NDArray[np.float64]) -> NDArray[np
     return np.divide(values - start, gap, out=np.full_like(values, np.nan), where=gap != 0)
 
 
-
-
 def compare(out: Path, at: Folders, config: EvaluationConfig, lists: dict[str, Candidates]) -> dict[str, int]:
     """Measure the lists of the test contexts and save the tables."""
     return save(out, measure(out, at, lists, Material.load(at["tests"])), config)

@@ -1,9 +1,9 @@
 """`wayword reproduce`: the experiments in order, each kept in the workspace, and the report of all that was asked for.
 
-    workspace/seed-0/           the log, the rankers and the results of each experiment, as artefacts
-    workspace/seed-0-part/      the same log with the extra column of the context experiment
-    workspace/seed-1/ …         with `seeds`, the same experiments on other logs
-    workspace/times.json        how long each artefact took
+workspace/seed-0/           the log, the rankers and the results of each experiment, as artefacts
+workspace/seed-0-part/      the same log with the extra column of the context experiment
+workspace/seed-1/ …         with `seeds`, the same experiments on other logs
+workspace/times.json        how long each artefact took
 """
 
 import difflib
@@ -84,7 +84,7 @@ def reproduce(
         bench.finish(prune=not only)
         report = Report(_title(chosen), lead(bench.results), tuple(sections))
     page.write(report, Path(out))
-    return Path(out) / page.HTML
+    return Path(out) / "report.html"
 
 
 def _wanted(only: Sequence[str], chosen: Preset) -> list[str]:
@@ -96,7 +96,9 @@ def _wanted(only: Sequence[str], chosen: Preset) -> list[str]:
             known = ", ".join(EXPERIMENTS)
             raise WaywordError(f"Unknown experiment {name!r}. Did you mean {close!r}? Known: {known}.")
         if name not in possible:
-            raise WaywordError(f"The world {chosen.world!r} has no parts, which the experiment {name!r} needs.")
+            raise WaywordError(
+                f"The world {chosen.world!r} has no parts, which the experiment {name!r} needs."
+            )
     return [name for name in possible if name in only or not only]
 
 
@@ -112,7 +114,8 @@ def _repeat(place: Path, chosen: Preset, seed: int, schedule: Schedule) -> dict[
 
 def _section(name: str, bench: Bench) -> Section:
     if name == paper.NAME:
-        return paper.section({of: bench.result(of) for of in paper.ORDERS}, bench.result(data.NAME))
+        results = {of: bench.result(of) for of in paper.ORDERS}
+        return paper.section(results, bench.result(data.NAME), bench.chosen.world)
     folder = bench.result(name)
     if name == THEORY:
         return theory_section(load_theory(folder))

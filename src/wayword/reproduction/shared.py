@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from wayword import tables, utility
 from wayword.ceiling import ceiling
@@ -14,7 +15,7 @@ from wayword.evaluation import DEEPEST
 from wayword.features import make_encoder
 from wayword.features.pairs import Featuriser
 from wayword.pipeline import Stage, retriever_settings
-from wayword.policies import Retrieved, Shuffled
+from wayword.policies import Policy, Retrieved, Shuffled
 from wayword.progress import Reporter
 from wayword.ranking import RANKERS, Examples, reorder
 from wayword.reproduction.material import LISTS, Material, save_list
@@ -58,10 +59,10 @@ def stages(config: Config, at: Folders, truth: Path, truth_hash: str, tell: Repo
         )
 
     return {
-        "examples": Stage(
-            trained, lambda new: write_examples(new, at, config), after=(*TABLES, "retriever")
+        "examples": Stage(trained, lambda new: write_examples(new, at, config), after=(*TABLES, "retriever")),
+        "tests": Stage(
+            {}, lambda new: write_tests(new, at, config), after=(*TABLES, "retriever", "examples")
         ),
-        "tests": Stage({}, lambda new: write_tests(new, at, config), after=(*TABLES, "retriever", "examples")),
         "baselines": Stage(
             {"truth": truth_hash, "seed": config.evaluation.seed, **config.of_stage("prefixes")},
             lambda new: write_baselines(new, at, config, truth, tell.advance),
@@ -102,7 +103,7 @@ def write_tests(out: Path, at: Folders, config: Config) -> Report:
 
 def _save(
     out: Path,
-    chosen: "np.typing.NDArray[np.int32]",
+    chosen: NDArray[np.int32],
     typed: pa.Table,
     retrievers: Retrievers,
     featuriser: Featuriser,
@@ -119,7 +120,7 @@ def write_baselines(out: Path, at: Folders, config: Config, truth: Path, advance
     retrievers = Retrievers.load(at, config.retriever)
     numbers = Material.load(at["tests"]).contexts
     typed = contexts.load(at["contexts"]).take(pa.array(numbers))
-    policies = {
+    policies: dict[str, Policy] = {
         "random": Shuffled(retrievers.trained, config.retriever.candidates, config.evaluation.seed),
         "popular": Retrieved(retrievers.popular),
         "retriever": Retrieved(retrievers.trained),
@@ -147,9 +148,7 @@ def write_ranker(
         examples = examples.of_contexts(ranker.training_contexts(engine))
         labels, searches = ranker.labelled(engine, examples.candidates, examples.contexts, measure)
     learned = Examples.of(examples.features, labels, examples.candidates.context, searches)
-    model = RANKERS[config.ranker.model].fit(
-        learned, config.ranker, threads=threads(), progress=advance
-    )
+    model = RANKERS[config.ranker.model].fit(learned, config.ranker, threads=threads(), progress=advance)
     model.save(out / ranker.MODEL)
     tests = Material.load(at["tests"])
     ordered = reorder(tests.candidates, model.score(tests.features)).top(DEEPEST)

@@ -27,6 +27,9 @@ from wayword.simulation.world import Hits, World, click_rate, find_sorted, invis
 from wayword.simulation.worlds import XMC, open_world
 
 CHUNK = 1 << 20
+CLICKS, RANKINGS, DOCUMENTS, TRUTH = (
+    f"{name}.parquet" for name in ("clicks", "rankings", "documents", "truth")
+)
 FACTS = "world.json"
 MOST_SEARCHES = 10**9
 CLICKS_SCHEMA = pa.schema(
@@ -114,12 +117,12 @@ def write_world(
         names = Names(
             world.queries, world.documents["document"].combine_chunks(), parts.names if parts else None
         )
-        logged = _write_log(names, searches, clicks_only, unfinished / "clicks.parquet", progress or _silent)
-        pq.write_table(_collected(world, logged), unfinished / "rankings.parquet", compression="zstd")
-        pq.write_table(world.documents, unfinished / "documents.parquet", compression="zstd")
+        logged = _write_log(names, searches, clicks_only, unfinished / CLICKS, progress or _silent)
+        pq.write_table(_collected(world, logged), unfinished / RANKINGS, compression="zstd")
+        pq.write_table(world.documents, unfinished / DOCUMENTS, compression="zstd")
         pq.write_table(
             truth(world, hits) if parts is None else truth_by_part(world, hits, parts),
-            unfinished / "truth.parquet",
+            unfinished / TRUTH,
             compression="zstd",
             dictionary_pagesize_limit=_DICTIONARY_LIMIT,
         )

@@ -21,7 +21,13 @@ FEATURES, MODEL = "features", "model"
 
 
 def write(
-    out: Path, at: Folders, config: Config, measure: utility.Measure, advance: Advance, *, columns: bool = True
+    out: Path,
+    at: Folders,
+    config: Config,
+    measure: utility.Measure,
+    advance: Advance,
+    *,
+    columns: bool = True,
 ) -> Report:
     """Fill `out`. Popularity comes from the retriever's split: no search enters the features of its own example.
 

@@ -6,7 +6,9 @@ and the column is given to the retriever, to the ranker, to both or to neither. 
 
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from wayword import tables
 from wayword.ceiling import ceiling
@@ -88,7 +90,9 @@ def write(out: Path, plain: Folders, at: Folders, config: Config, advance: Advan
     knows, ignores = (Retrievers.load(stage, config.retriever).trained for stage in (at, plain))
     wide, seed = config.retriever.candidates, config.evaluation.seed
     with tables_in(out) as engine:
-        tables.fetch(engine, at["rankings"], "numbered_clicks", "queries", "documents", "rankings", "numbered_searches")
+        tables.fetch(
+            engine, at["rankings"], "numbered_clicks", "queries", "documents", "rankings", "numbered_searches"
+        )
         tables.fetch(engine, at["contexts"], "instances", "contexts")
         tables.fetch(engine, at["propensity"], "propensity")
         numbers = estimates.contexts_tested(engine)
@@ -126,10 +130,10 @@ def _ranked(retriever: Retriever, features: Path, model: Path, config: Config) -
     )
 
 
-def _among(retriever: Retriever, typed: pa.Table, numbers: "pa.NumPyArray", wide: int) -> Material:
-    """What the oracle may choose from."""
+def _among(retriever: Retriever, typed: pa.Table, numbers: NDArray[np.int32], wide: int) -> Material:
+    """What the oracle may choose from; its features are nobody's business."""
     found = retriever.retrieve(typed, wide)
-    return Material(numbers, found, typed)
+    return Material(numbers, found, np.zeros((len(found.query), 0), np.float32))
 
 
 def section(folder: Path, right: float) -> Section:
@@ -138,7 +142,6 @@ def section(folder: Path, right: float) -> Section:
     shown = found.best_last(["logged", *NAMES])
     both = UNBIASED["both"]
     drawn = [n for n in found.best_last(NAMES) if not n.startswith("oracle")]
-    options = {"names": NAMES, "strong": both}
     return Section(
         NAME,
         "What a column that is known while typing is worth",
@@ -149,9 +152,32 @@ def section(folder: Path, right: float) -> Section:
                 "part. The policies are those of the paper's table for the store, on the same searches with and "
                 "without the column; the ceiling is that of what each policy sees."
             ),
-            ranged("context_utility", "Utility@1 with and without the column", _conclusion(found), found, shown, **options),
-            utilities("context", "Utility with and without the column (95 % intervals)", found, shown, **options),
-            by_position("context_positions", "Mean utility at each position", _where(found), found, drawn, **options),
+            ranged(
+                "context_utility",
+                "Utility@1 with and without the column",
+                _conclusion(found),
+                found,
+                shown,
+                names=NAMES,
+                strong=both,
+            ),
+            utilities(
+                "context",
+                "Utility with and without the column (95 % intervals)",
+                found,
+                shown,
+                names=NAMES,
+                strong=both,
+            ),
+            by_position(
+                "context_positions",
+                "Mean utility at each position",
+                _where(found),
+                found,
+                drawn,
+                names=NAMES,
+                strong=both,
+            ),
             pairs(
                 "context_differences",
                 "What the column adds, search by search",
@@ -171,7 +197,10 @@ def section(folder: Path, right: float) -> Section:
 
 
 def _conclusion(found: Results) -> str:
-    gain, possible = found.differences[UNBIASED["both"], "unbiased", 1], found.differences[f"ceiling{WITH}", "ceiling", 1]
+    gain, possible = (
+        found.differences[UNBIASED["both"], "unbiased", 1],
+        found.differences[f"ceiling{WITH}", "ceiling", 1],
+    )
     told = "helps" if gain.low > 0 else "hurts" if gain.high < 0 else "neither clearly helps nor hurts"
     return (
         f"Given to retriever and ranker, the column {told}: {amount(gain, sign=True)} at 1; "

