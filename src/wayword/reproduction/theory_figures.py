@@ -52,7 +52,10 @@ def unbiasedness_conclusion(found: Unbiasedness) -> str:
     rows = f"{len(found.z)} means of û"
     z = f"the largest |z| is {found.largest_z:.2f}, where {found.threshold:.2f} is the limit for so many tests"
     if not found.holds:
-        return f"**The check fails:** of {rows} some are further from the truth than chance explains: {z}."
+        return (
+            f"**The check fails:** of {rows} some are far from the truth: {z}. Try another seed: by chance alone, one "
+            "in twenty fails at most."
+        )
     wrong, pairs = found.misordered
     some = found.truth > 0
     times = found.clicks_only[some] / found.truth[some]
