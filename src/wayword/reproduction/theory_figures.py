@@ -26,7 +26,9 @@ def unbiasedness_figure(found: Unbiasedness) -> Figure:
         Series("clicks only", x, found.clicks_only[order].tolist()),
         Series("uncorrected", x, found.naive[order].tolist()),
     ]
-    description = "Estimated mean utility against the true visible utility of each context and query."
+    description = (
+        "Estimated mean utility against the true visible utility of each query, on logarithmic scales."
+    )
     return Figure(
         name="theory-unbiasedness",
         title="Unbiased per search",
@@ -37,6 +39,8 @@ def unbiasedness_figure(found: Unbiasedness) -> Figure:
             x_title="visible utility (exact)",
             y_title="mean over the logs",
             diagonal=True,
+            x_log=True,
+            y_log=True,
             description=description,
         ),
         description=description,
@@ -48,11 +52,16 @@ def unbiasedness_conclusion(found: Unbiasedness) -> str:
     rows = f"{len(found.z)} means of û"
     z = f"the largest |z| is {found.largest_z:.2f}, where {found.threshold:.2f} is the limit for so many tests"
     if not found.holds:
-        return f"**The check fails:** of {rows} some are further from the truth than chance explains: {z}."
+        return (
+            f"**The check fails:** of {rows} some are far from the truth: {z}. Try another seed: by chance alone, one "
+            "in twenty fails at most."
+        )
     wrong, pairs = found.misordered
+    some = found.truth > 0
+    times = found.clicks_only[some] / found.truth[some]
     return (
-        f"All {rows} meet the truth ({z}); without the correction, {wrong} of {pairs} pairs of queries of a context "
-        "come out in the wrong order."
+        f"All {rows} meet the truth ({z}); over clicks only they would be {times.min():.1f} to {times.max():.1f} times "
+        f"too large, and uncorrected {wrong} of {pairs} pairs of queries of a context come out in the wrong order."
     )
 
 
@@ -182,9 +191,8 @@ def bounding_conclusion(found: Bounding) -> str:
         rows = (found.searches == n) & (found.kind == "max_ratio")
         best = found.best_bound(n, "max_ratio")
         saved = 1 - found.error[rows].min() / found.error[rows][-1]
-        told.append(
-            f"with {n:,} searches the best max_ratio is {best:.3g} and saves {saved:.0%} of the error"
-        )
+        kept = f"the best max_ratio is {best:.3g} and saves {saved:.1%} of the error"
+        told.append(f"with {n:,} searches {kept if saved > 0 else 'no bound is best'}")
     sentence = "; ".join(told)
     if not found.holds:
         return f"**Not as expected:** {sentence}; a longer log should need less of a bound."
