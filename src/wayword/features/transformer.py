@@ -41,8 +41,10 @@ class TransformerEncoder:
         try:
             import torch  # noqa: F401
             from transformers import AutoModel, AutoTokenizer
+            from transformers.utils import logging
         except ImportError as problem:
             raise MissingExtra("bert", f"The text encoder {name!r}") from problem
+        logging.disable_progress_bar()  # a second bar would be drawn into ours
         try:
             tokenizer = AutoTokenizer.from_pretrained(name)
             model = AutoModel.from_pretrained(name, use_safetensors=True)

@@ -64,14 +64,13 @@ class Bench:
         return self.results[experiment]
 
     def expected(self, experiments: Iterable[str]) -> list[str]:
-        """The stages that results of these experiments need, the world's own first."""
-        names = ["world"]
-        for experiment in experiments:
-            self._plan()
-            names += self.plain.missing(stage_of(experiment)) if experiment != context.NAME else []
-            if experiment == context.NAME:
-                names += [*self.plain.missing(*context.AFTER), *context.needed(), context.NAME]
-        return names
+        """The stages that the results of these experiments will need, each once; the log is made for it."""
+        self._plan()
+        wanted = set(experiments)
+        plain = [stage_of(name) for name in wanted - {context.NAME}]
+        if context.NAME not in wanted:
+            return self.plain.missing(*plain)
+        return [*self.plain.missing(*plain, *context.AFTER), *context.needed(), context.NAME]
 
     def _prepare(self, experiment: str) -> None:
         self._plan()

@@ -75,7 +75,7 @@ def reproduce(
     repeated = [_repeat(place, chosen, number, schedule) for number in range(seed + 1, seed + seeds)]
     with ExitStack() as stack:
         bench = Bench.open(stack, place, chosen, seed, schedule)
-        schedule.expect(bench.expected(wanted))
+        schedule.expect(bench.expected(_measured(wanted)))
         sections = [_section(name, bench) for name in wanted]
         if repeated:
             first = {name: bench.result(name) for name in spread.REPEATED}
@@ -100,6 +100,12 @@ def _wanted(only: Sequence[str], chosen: Preset) -> list[str]:
                 f"The world {chosen.world!r} has no parts, which the experiment {name!r} needs."
             )
     return [name for name in possible if name in only or not only]
+
+
+def _measured(wanted: Sequence[str]) -> set[str]:
+    """The experiments that have results of their own: those beside the paper's numbers are of others."""
+    others = {*paper.ORDERS, data.NAME} if paper.NAME in wanted else set()
+    return {*wanted, *others} - {paper.NAME}
 
 
 def _repeat(place: Path, chosen: Preset, seed: int, schedule: Schedule) -> dict[str, Path]:
