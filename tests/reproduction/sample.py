@@ -148,7 +148,7 @@ def dial() -> str:
         series,
         x_title="mean reciprocal rank of the query that was typed",
         y_title="Utility@1",
-        curve=Series("a mix of both, from 0 to 1", *zip(*curve, strict=True)),
+        curve=Series("a mix of both, from 0 to 1", [x for x, _ in curve], [y for _, y in curve]),
         description="Utility falls as the rank of the typed query improves.",
     )
 
@@ -228,7 +228,8 @@ def report() -> Report:
     return Report(
         "Which completions lead people to what they want",
         (
-            "Ranking completions by **where they lead** gains 0.055 in utility over the most popular ones (95 % interval 0.035 to 0.075).",
+            "Ranking completions by **where they lead** gains 0.055 in utility over the most popular ones "
+            "(95 % interval 0.035 to 0.075).",
             "It needs about 30,000 logged searches with clicks; below 3,000 keep the most popular ones.",
         ),
         (
@@ -237,7 +238,9 @@ def report() -> Report:
                 "The ranker against what is in use today",
                 (
                     Text(
-                        "Every policy completes the same test searches. Utility says how much better the clicked document ranks after the completion than after the query that was typed, see [the method](docs/method.md)."
+                        "Every policy completes the same test searches. Utility says how much better the "
+                        "clicked document ranks after the completion than after the query that was typed, "
+                        "see [the method](docs/method.md)."
                     ),
                     figure(
                         "policies",
