@@ -15,9 +15,8 @@ def shown(cell: Cell, column: Column) -> tuple[str, str]:
         case str():
             return cell, ""
         case Interval(value, low, high):
-            return number(value, column.digits, sign=column.sign), span(
-                low, high, column.digits, sign=column.sign
-            )
+            ends = span(low, high, column.digits, sign=column.sign)
+            return number(float(value), column.digits, sign=column.sign), ends
         case None:
             return MISSING, ""
     return number(cell, column.digits, sign=column.sign), ""

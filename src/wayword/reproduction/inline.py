@@ -4,7 +4,7 @@ import re
 from html import escape
 
 _MARK = re.compile(r"`([^`]+)`|\*\*(.+?)\*\*|\*(.+?)\*|\[([^\]]+)\]\(([^)\s]+)\)", re.DOTALL)
-_ADDRESS = re.compile(r"https?://|mailto:|#|[\w./-]+(#[\w.-]*)?$")
+_ADDRESS = re.compile(r"https?://|mailto:|#|(?!//)[\w./-]+(#[\w.-]*)?$")
 """Where a link may lead: never to a script."""
 
 

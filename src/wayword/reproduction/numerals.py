@@ -47,5 +47,5 @@ def span(low: float, high: float, digits: int = 3, *, sign: bool = False) -> str
     """
     if math.isnan(low) or math.isnan(high):
         return ""
-    ends = (number(low, digits, sign=sign), number(high, digits, sign=sign))
+    ends = (number(float(low), digits, sign=sign), number(float(high), digits, sign=sign))
     return (" to " if sign or low < 0 else "–").join(ends)

@@ -41,7 +41,7 @@ def intervals(
     ends = [value for _, found, _ in rows for value in (found.value, found.low, found.high)]
     across = scale([*ends, *marks.values()], zero=False)
     names = [wrap(label, 210, bold=strong) for label, _, strong in rows]
-    values = [number(found.value, digits, sign=sign) for _, found, _ in rows]
+    values = [number(float(found.value), digits, sign=sign) for _, found, _ in rows]
     spans = [span(found.low, found.high, digits, sign=sign) for _, found, _ in rows]
     left = 24 + max(
         (width(line, bold=row[2]) for text, row in zip(names, rows, strict=True) for line in text), default=0

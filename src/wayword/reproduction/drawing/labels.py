@@ -96,19 +96,31 @@ def place(
     placed: list[tuple[Point, Box]] = []
     for points, size in zip(anchors, sizes, strict=True):
         options = [
-            (4 * reach + 2 * rank, point, _beside(point, size, side, reach))
+            (3 * reach + rank, point, _beside(point, size, side, reach))
             for point in points
             for reach in _REACHES
             for rank, side in enumerate(_SIDES)
         ]
-        taken = [box for _, box in placed]
-        leaders = [box for point, other in placed for box in leader(point, other)]
-        costs = [
-            far + _cost(point, box, taken, (*obstacles, *leaders), bounds) for far, point, box in options
-        ]
-        _, point, box = options[costs.index(min(costs))]
-        placed.append((point, box))
+        placed.append(_best(sorted(options, key=lambda option: option[0]), placed, obstacles, bounds))
     return placed
+
+
+def _best(
+    options: Sequence[tuple[float, Point, Box]],
+    placed: Sequence[tuple[Point, Box]],
+    obstacles: Sequence[Box],
+    bounds: Box,
+) -> tuple[Point, Box]:
+    """The cheapest option, of which the nearest come first: once the distance alone costs more, none can be cheaper."""
+    taken = [box for _, box in placed]
+    blocked = [*obstacles, *(bit for point, box in placed for bit in leader(point, box))]
+    least, best = math.inf, options[0][1:]
+    for far, point, box in options:
+        if far >= least:
+            break
+        cost = far + _cost(point, box, taken, blocked, bounds)
+        least, best = min((least, best), (cost, (point, box)), key=lambda found: found[0])
+    return best
 
 
 def _cost(point: Point, box: Box, taken: Sequence[Box], obstacles: Sequence[Box], bounds: Box) -> float:
@@ -118,7 +130,7 @@ def _cost(point: Point, box: Box, taken: Sequence[Box], obstacles: Sequence[Box]
     line = leader(point, box)
     crossed = sum(bit.overlap(other.wider(4)) for bit in line for other in taken)
     crossed += sum(bit.overlap(other) for bit in line for other in obstacles)
-    return 3 * sum(box.wider(2).overlap(other) for other in obstacles) + 10 * crossed
+    return 15 * sum(box.wider(2).overlap(other) for other in obstacles) + 10 * crossed
 
 
 def leader(point: Point, box: Box) -> list[Box]:

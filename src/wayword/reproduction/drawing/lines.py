@@ -50,7 +50,10 @@ def lines(
     found = [point for _, _, points in drawn for point in points]
     across = scale([x for x, *_ in found], log=x_log, zero=False, ticks=x_ticks, pad=0.03)
     up = scale([value for _, *values in found for value in values] + list(marks.values()), log=y_log)
-    names = [wrap(one.name, 190, bold=one.strong) for one in series] + [wrap(mark, 190) for mark in marks]
+    said = [one.name if points else f"{one.name} (no values)" for one, _, points in drawn]
+    names = [wrap(text, 190, bold=one.strong) for one, text in zip(series, said, strict=True)] + [
+        wrap(mark, 190) for mark in marks
+    ]
     bold = [one.strong for one in series] + [False] * len(marks)
     column = max(
         (width(line, bold=b) for text, b in zip(names, bold, strict=True) for line in text), default=0

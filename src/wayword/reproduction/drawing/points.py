@@ -49,7 +49,7 @@ def points(
     xs, ys = [x for x, *_ in found], [value for _, *values in found for value in values]
     across = scale(xs + ys if diagonal else xs, log=x_log, zero=diagonal)
     up = scale(xs + ys if diagonal else ys, log=y_log, zero=diagonal)
-    height, left, right = 440.0, left_of(up), WIDTH - 16.0
+    height, left, right = 440.0, left_of(up), WIDTH - 84.0
     with sheet(height) as figure:
         plot = axes(figure, across, up, left=left, right=right, top=TOP, bottom=height - BOTTOM)
         titles(figure, x_title, y_title, (left + right) / 2)
@@ -74,7 +74,7 @@ def points(
         obstacles = [around(pixel(plot, point), 6) for _, _, many in drawn for point in many]
         for way in (path, straight if diagonal else []):
             obstacles += [box for start, end in pairwise(way) for box in along(start, end, 3)]
-        _write(figure, labels, obstacles, Box(left + 4, 28, right - left - 4, height - BOTTOM - 32))
+        _write(figure, labels, obstacles, Box(left + 4, 28, WIDTH - left - 4, height - BOTTOM - 32))
         return svg_of(figure, name, description)
 
 

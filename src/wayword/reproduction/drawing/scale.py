@@ -42,12 +42,13 @@ def scale(
     if log and positive:
         low, high = _log_limits(min(positive), max(positive), pad)
         chosen = _inside(ticks, low, high) if ticks is not None else _log_ticks(low, high)
-        return Scale(low, high, chosen, tuple(map(short, chosen)), log=True)
+        return Scale(low, high, chosen, log_labels(chosen), log=True)
     low, high = _limits(finite or [0.0], zero=zero, pad=pad)
     if ticks is not None:
         chosen = _inside(ticks, low, high)
         return Scale(low, high, chosen, tuple(map(short, chosen)))
-    chosen = round_ticks(low, high)
+    alone = not zero and len(set(finite)) == 1
+    chosen = (finite[0],) if alone else round_ticks(low, high)
     return Scale(low, high, chosen, labels(chosen))
 
 
@@ -145,3 +146,14 @@ def short(value: float) -> str:
     ('1,000', '0.01', '10⁻⁷', '10⁷')
     """
     return labels((value,))[0]
+
+
+def log_labels(ticks: Sequence[float]) -> tuple[str, ...]:
+    """Powers of ten in one manner: with zeros if all are of a size for that, else raised.
+
+    >>> log_labels((0.01, 1.0, 100.0)), log_labels((1e-6, 1.0, 1e6))
+    (('0.01', '1', '100'), ('10⁻⁶', '1', '10⁶'))
+    """
+    if all(1e-4 <= tick < 1e7 for tick in ticks):
+        return tuple(map(short, ticks))
+    return tuple("1" if tick == 1 else power(tick, 3) for tick in ticks)

@@ -18,7 +18,7 @@ WIDTH = 720
 FONT = 13.0
 LINE = 17
 """The height of a line of text."""
-TOP, BOTTOM = 38, 52
+TOP, BOTTOM = 38, 54
 """Room above the axes for the title of the vertical one, and below for ticks and a title."""
 INK, GREY, PALE = "#1f2328", "#59636e", "#e4e7eb"
 _MEASURED = "DejaVu Sans"
@@ -121,14 +121,15 @@ def axes(
     found.spines[["top", "right", "left"]].set_visible(False)
     found.set_axisbelow(True)
     found.set(xscale="log" if x.log else "linear", yscale="log" if y and y.log else "linear")
-    found.set(xlim=(x.low, x.high), ylim=(y.low, y.high) if y else (bottom - top, 0))
+    found.set(xlim=(x.low, x.high), ylim=(y.low, y.high) if y else (max(bottom - top, 1), 0))
     found.set_xticks([], minor=True)
     found.set_yticks([], minor=True)
     found.set_xticks(x.ticks, _apart(x, right - left))
     found.set_yticks(y.ticks if y else (), y.labels if y else ())
-    found.set(xlim=(x.low, x.high), ylim=(y.low, y.high) if y else (bottom - top, 0))
+    found.set(xlim=(x.low, x.high), ylim=(y.low, y.high) if y else (max(bottom - top, 1), 0))
     found.grid(visible=True, which="major", color=PALE, linewidth=1)
     found.tick_params(which="both", length=0, pad=7, labelsize=FONT - 0.5)
+    found.tick_params(axis="x", pad=10)
     for line in (*found.get_xgridlines(), *found.get_ygridlines()):
         line.set_clip_on(False)
     return found
@@ -192,7 +193,8 @@ def svg_of(figure: Any, name: str, description: str) -> str:
     svg = re.sub(r' transform="rotate\(-0 [^"]*\)"', "", svg)
     svg = re.sub(rf"(<text style=\"[^\"]*)'{_MEASURED}'", r"\1system-ui, sans-serif", svg)
     told = escape(" ".join(description.split()))
-    head = f'width="{WIDTH}" height="{figure.bbox.height:g}" role="img" aria-label="{told}"'
+    # White where it stands alone, on a dark page of Markdown too; a page that puts it on a card takes the white away.
+    head = f'style="background: #fff" width="{WIDTH}" height="{figure.bbox.height:g}" role="img" aria-label="{told}"'
     svg = re.sub(r'width="[^"]*" height="[^"]*"', lambda _: head, svg, count=1)
     opened = svg.index(">") + 1
     style = ' stroke-linejoin="round" stroke-linecap="butt">'
