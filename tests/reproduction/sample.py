@@ -3,8 +3,8 @@
 import math
 
 from wayword.reproduction import figures
-from wayword.reproduction.exhibits import Column, Figure, Interval, Report, Section, Table, Text
 from wayword.reproduction.figures import Series
+from wayword.reproduction.report.exhibits import Column, Figure, Interval, Report, Section, Table, Text
 
 NAMES = (
     "unbiased",

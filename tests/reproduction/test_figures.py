@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wayword.reproduction import figures
-from wayword.reproduction.drawing.labels import Box, place, spread
-from wayword.reproduction.drawing.scale import scale
-from wayword.reproduction.drawing.series import COLOURS, DASHES, MARKERS, looks
-from wayword.reproduction.drawing.sheet import WIDTH, width, wrap
-from wayword.reproduction.exhibits import Interval
 from wayword.reproduction.figures import Series
+from wayword.reproduction.figures.labels import Box, place, spread
+from wayword.reproduction.figures.scale import scale
+from wayword.reproduction.figures.series import COLOURS, DASHES, MARKERS, looks
+from wayword.reproduction.figures.sheet import WIDTH, width, wrap
+from wayword.reproduction.report.exhibits import Interval
 
 NAN = math.nan
 LONG = "a policy whose name goes on and on, as if there were no end to the line on which it stands at all"

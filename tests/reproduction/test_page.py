@@ -13,11 +13,11 @@ import pytest
 import sample
 
 from wayword.errors import WorkspaceError
-from wayword.reproduction.cells import csv_of
-from wayword.reproduction.exhibits import Column, Figure, Interval, Report, Section, Table, Text
-from wayword.reproduction.inline import html
-from wayword.reproduction.markdown import table_md
-from wayword.reproduction.page import write
+from wayword.reproduction.report.cells import csv_of
+from wayword.reproduction.report.exhibits import Column, Figure, Interval, Report, Section, Table, Text
+from wayword.reproduction.report.inline import html
+from wayword.reproduction.report.markdown import table_md
+from wayword.reproduction.report.page import write
 
 EVIL = "<script>alert(1)</script>\"'&|"
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" role="img"></svg>\n'

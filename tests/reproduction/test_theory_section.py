@@ -7,13 +7,13 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from wayword.reproduction.exhibits import Figure, Section, Table, Text
+from wayword.reproduction.report.exhibits import Figure, Section, Table, Text
 from wayword.reproduction.theory import Theory, theory
 
 pytest.importorskip("matplotlib")
 
-from wayword.reproduction import theory_figures as drawn
-from wayword.reproduction.theory_section import section
+from wayword.reproduction.experiments import theory_figures as drawn
+from wayword.reproduction.experiments.theory import section
 
 
 @pytest.fixture(scope="module")

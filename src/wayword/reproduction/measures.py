@@ -20,11 +20,15 @@ POSITIONS = 5
 
 
 def measure(out: Path, at: Folders, lists: dict[str, Candidates], tests: Material) -> Outcomes:
-    """What happened to each test search under each list of its context."""
+    """What happened to each test search of these contexts under each list."""
     with tables_in(out) as engine:
         tables.fetch(engine, at["rankings"], "rankings", "numbered_searches", "numbered_clicks")
         tables.fetch(engine, at["propensity"], "propensity")
-        tables.fetch(engine, at["contexts"], "instances")
+        engine.load("asked", pa.table({"context": tests.contexts}))
+        engine.load("all_instances", tables.read(at["contexts"], "instances"))
+        engine.step(
+            "instances", "SELECT i.* FROM all_instances AS i JOIN asked AS a ON a.context = i.context"
+        )
         return outcomes(engine, lists, tests.candidates, tests.contexts, Measure("unbiased"))
 
 

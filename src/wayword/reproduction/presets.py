@@ -55,9 +55,9 @@ def preset(world: str, *, clicks: int | None = None, quick: bool = False) -> Pre
 def _quick(chosen: Preset, tables: dict[str, dict[str, Any]]) -> Preset:
     settings = {
         **tables,
-        "retriever": {"max_instances": 40_000, "candidates": 30},
-        "ranker": {**HALF, "rounds": 40},
+        "retriever": {"max_instances": 20_000, "candidates": 20},
+        "ranker": {**HALF, "rounds": 20},
         "evaluation": {"bootstrap": 300},
     }
     clicks = max(1, chosen.clicks // 10)
-    return replace(chosen, clicks=clicks, settings=Config.parse(settings), encoded=150, effort=0.1)
+    return replace(chosen, clicks=clicks, settings=Config.parse(settings), encoded=60, effort=0.1)

@@ -13,21 +13,22 @@ from pathlib import Path
 
 from wayword.errors import WaywordError
 from wayword.progress import Reporter
-from wayword.reproduction import page
 from wayword.reproduction.bench import THEORY, Bench
-from wayword.reproduction.exhibits import Report, Section
 from wayword.reproduction.experiments import context, core, encoders, guardrails, paper, sizes, times
 from wayword.reproduction.experiments import seeds as spread
 from wayword.reproduction.experiments import statistics as data
 from wayword.reproduction.experiments.ablations import LABEL_ABLATIONS, PROPENSITY_ABLATIONS
 from wayword.reproduction.experiments.lead import lead
+from wayword.reproduction.experiments.theory import section as theory_section
 from wayword.reproduction.presets import Preset, preset
+from wayword.reproduction.report import page
+from wayword.reproduction.report.exhibits import Report, Section
 from wayword.reproduction.schedule import TIMES, Schedule
 from wayword.reproduction.theory import load as load_theory
-from wayword.reproduction.theory_section import section as theory_section
 
 EXPERIMENTS = (
     core.NAME,
+    paper.NAME,
     LABEL_ABLATIONS.name,
     PROPENSITY_ABLATIONS.name,
     sizes.NAME,
@@ -36,7 +37,6 @@ EXPERIMENTS = (
     guardrails.NAME,
     THEORY,
     data.NAME,
-    paper.NAME,
 )
 """In the order of the report; what `--only` knows."""
 SECTIONS: dict[str, Callable[[Path], Section]] = {
@@ -131,4 +131,4 @@ def _section(name: str, bench: Bench) -> Section:
 
 
 def _title(chosen: Preset) -> str:
-    return f"Utility-aware query autocompletion: the paper's experiments on `{chosen.world}`"
+    return f"Utility-aware query autocompletion: the paper's experiments on {chosen.world}"

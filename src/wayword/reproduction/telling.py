@@ -8,8 +8,9 @@ from typing import Any
 
 from wayword import tables
 from wayword.evaluation import CUTOFFS
-from wayword.reproduction.exhibits import Cell, Column, Figure, Interval, Table
 from wayword.reproduction.figures import Series, intervals, lines
+from wayword.reproduction.report.exhibits import Cell, Column, Figure, Interval, Table
+from wayword.reproduction.report.numerals import number
 
 NAMES = {
     "logged": "Logged",
@@ -190,5 +191,5 @@ def verdict(difference: Interval | None) -> str:
 
 def amount(found: Interval, *, sign: bool = False) -> str:
     """A value with its interval, for a sentence."""
-    form = "{:+.3f}" if sign else "{:.3f}"
-    return f"{form.format(found.value)} ({form.format(found.low)} to {form.format(found.high)})"
+    value, low, high = (number(x, sign=sign) for x in (found.value, found.low, found.high))
+    return f"{value} ({low} to {high})"

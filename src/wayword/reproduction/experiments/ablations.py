@@ -10,8 +10,8 @@ from pathlib import Path
 
 from wayword.config import Config
 from wayword.reproduction import measures
-from wayword.reproduction.exhibits import Section, Text
 from wayword.reproduction.material import LISTS, load_list
+from wayword.reproduction.report.exhibits import Section, Text
 from wayword.reproduction.shared import of_labels
 from wayword.reproduction.telling import Results, by_position, named, pairs, ranged, utilities, verdict
 from wayword.stages import Folders, Report
@@ -50,7 +50,7 @@ class Ablation:
             (
                 Text(self.meaning),
                 ranged(f"{file}_utility", "Utility@1 by label", _best(found, shown), found, shown),
-                utilities(file, "Utility by label (95 % intervals)", found, shown),
+                utilities(file, "Utility by label (95% intervals)", found, shown),
                 by_position(
                     f"{file}_positions",
                     "Mean utility at each position",

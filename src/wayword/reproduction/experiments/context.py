@@ -21,8 +21,9 @@ from wayword.policies import Policy, Ranked, Retrieved, Shuffled
 from wayword.progress import Reporter
 from wayword.ranking import RANKERS
 from wayword.reproduction import measures
-from wayword.reproduction.exhibits import Section, Text
 from wayword.reproduction.material import Material
+from wayword.reproduction.report.exhibits import Section, Text
+from wayword.reproduction.report.numerals import number
 from wayword.reproduction.shared import TABLES, of_labels
 from wayword.reproduction.telling import Results, amount, by_position, pairs, ranged, utilities
 from wayword.retrieval.candidates import Candidates, Retriever
@@ -163,7 +164,7 @@ def section(folder: Path, right: float) -> Section:
             ),
             utilities(
                 "context",
-                "Utility with and without the column (95 % intervals)",
+                "Utility with and without the column (95% intervals)",
                 found,
                 shown,
                 names=NAMES,
@@ -210,9 +211,9 @@ def _conclusion(found: Results) -> str:
 
 def _where(found: Results) -> str:
     gains = {who: found.differences[UNBIASED[who], "unbiased", 5] for who in ("retriever", "ranker")}
-    told = ", ".join(f"{gain.value:+.3f} in the {who}" for who, gain in gains.items())
+    told = ", ".join(f"{number(gain.value, sign=True)} in the {who}" for who, gain in gains.items())
     return f"Given to one of the two alone it changes Utility@5 by {told}; to both by {_both(found)}."
 
 
 def _both(found: Results) -> str:
-    return f"{found.differences[UNBIASED['both'], 'unbiased', 5].value:+.3f}"
+    return f"{number(found.differences[UNBIASED['both'], 'unbiased', 5].value, sign=True)}"

@@ -4,8 +4,9 @@ from pathlib import Path
 
 from wayword.config import Config
 from wayword.reproduction import measures
-from wayword.reproduction.exhibits import Section, Text
 from wayword.reproduction.material import load_lists
+from wayword.reproduction.report.exhibits import Section, Text
+from wayword.reproduction.report.numerals import number
 from wayword.reproduction.shared import of_labels
 from wayword.reproduction.telling import Results, amount, by_position, named, pairs, ranged, utilities
 from wayword.stages import Folders, Report
@@ -49,7 +50,7 @@ def section(folder: Path) -> Section:
             ),
             utilities(
                 "core",
-                f"Utility of every policy on {found.searches:,} test searches (95 % intervals)",
+                f"Utility of every policy on {found.searches:,} test searches (95% intervals)",
                 found,
                 shown,
                 note="1 is the utility of the queries that people typed themselves. Logged and Oracle are one query "
@@ -76,7 +77,10 @@ def section(folder: Path) -> Section:
 def _gain(found: Results) -> str:
     gain, best = found.differences["unbiased", "retriever", 1], found.estimates["unbiased", 1]
     told = "better than" if gain.low > 0 else "worse than" if gain.high < 0 else "not told apart from"
-    return f"The utility-aware ranker reaches {best.value:.3f} and is {told} the retriever alone ({gain.value:+.3f})."
+    return (
+        f"The utility-aware ranker reaches {best.value:.3f} and is {told} the retriever alone "
+        f"({number(gain.value, sign=True)})."
+    )
 
 
 def _way(found: Results) -> str:

@@ -22,8 +22,8 @@ from wayword.features.encoder import Encoder
 from wayword.features.pairs import Featuriser
 from wayword.ranking import RANKERS, Examples, reorder
 from wayword.reproduction import measures
-from wayword.reproduction.exhibits import Cell, Column, Exhibit, Section, Table, Text
 from wayword.reproduction.material import LISTS, Material, load_list, save_list
+from wayword.reproduction.report.exhibits import Cell, Column, Exhibit, Section, Table, Text
 from wayword.reproduction.telling import Results, amount, pairs, ranged, utilities
 from wayword.retrieval.candidates import Candidates
 from wayword.stages import Advance, Folders, Report, contexts, ranker, tables_in, threads
@@ -169,7 +169,7 @@ def section(folder: Path) -> Section:
         ranged(
             "encoders_utility", "Utility@1 by text encoder", _conclusion(found), found, shown, names=TITLES
         ),
-        utilities("encoders", "Utility by text encoder (95 % intervals)", found, shown, names=TITLES),
+        utilities("encoders", "Utility by text encoder (95% intervals)", found, shown, names=TITLES),
     ]
     if TRANSFORMER in costs["encoders"]:
         wanted = ((TRANSFORMER, LIGHT), (LIGHT, "retriever"))

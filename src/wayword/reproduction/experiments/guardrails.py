@@ -11,9 +11,9 @@ from wayword.blending import blend
 from wayword.evaluation import DEEPEST, at_cutoffs
 from wayword.guardrails import positions_of, reciprocal_rank, remaining, share_saved, success
 from wayword.reproduction import measures
-from wayword.reproduction.exhibits import Column, Figure, Section, Table, Text
 from wayword.reproduction.figures import Series, points
 from wayword.reproduction.material import Material, load_lists
+from wayword.reproduction.report.exhibits import Column, Figure, Section, Table, Text
 from wayword.reproduction.shared import of_labels
 from wayword.reproduction.telling import named
 from wayword.stages import Advance, Folders, Report, tables_in

@@ -20,15 +20,12 @@ def _core(found: Results) -> list[str]:
     best, popular, alone = (found.estimates[name, 1].value for name in ("unbiased", "popular", "retriever"))
     way = found.ways["unbiased", 1].value, found.ways["unbiased", 10].value
     return [
-        f"The first completion of the utility-aware ranker shows people a document they want {_times(best)} the query "
-        f"that they typed themselves; most popular completion {_times(popular)}, the retriever alone {_times(alone)}.",
+        f"The first completion of the utility-aware ranker shows people a document they want {best:.2f} times as often "
+        f"as the query that they typed themselves; the retriever alone {alone:.2f} times, most popular completion "
+        f"{popular:.2f} times.",
         f"That is {way[0]:.0%} of the way from a random candidate to the best that could be known from the typed text, "
         f"and {way[1]:.0%} for a list of ten.",
     ]
-
-
-def _times(value: float) -> str:
-    return f"{value:.2f} times as often as"
 
 
 def _orders(found: Mapping[str, Results]) -> list[str]:

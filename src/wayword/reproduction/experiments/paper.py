@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from wayword.evaluation import CUTOFFS
-from wayword.reproduction.exhibits import Cell, Column, Section, Table, Text
 from wayword.reproduction.experiments.statistics import FILE
+from wayword.reproduction.report.exhibits import Cell, Column, Section, Table, Text
 from wayword.reproduction.telling import Results, named, verdict
 
 NAME = "paper"
@@ -69,7 +69,7 @@ def _orders(found: dict[str, Results]) -> Table:
             rows.append(tuple(cells))
     return Table(
         "paper_orders",
-        "Is the paper's order there? Paired differences with 95 % intervals",
+        "Is the paper's order there? Paired differences with 95% intervals",
         columns,
         tuple(rows),
         "A verdict is given by the interval: above 0 is as in the paper, below 0 the other way round, and one that "

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from wayword.evaluation import CUTOFFS
-from wayword.reproduction.exhibits import Cell, Column, Section, Table, Text
 from wayword.reproduction.experiments.paper import ORDERS
+from wayword.reproduction.report.exhibits import Cell, Column, Section, Table, Text
 from wayword.reproduction.telling import Results, named
 
 NAME = "seeds"

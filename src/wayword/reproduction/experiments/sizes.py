@@ -1,4 +1,4 @@
-"""Does more data lead to a better ranker? (the paper's section 7.3.2): 1 %, 10 %, 50 % and all of the ranker's log."""
+"""Does more data lead to a better ranker? (the paper's section 7.3.2): 1%, 10%, 50% and all of the ranker's log."""
 
 from pathlib import Path
 
@@ -10,9 +10,9 @@ from wayword.artefact import report_of
 from wayword.config import Config
 from wayword.evaluation import CUTOFFS
 from wayword.reproduction import measures
-from wayword.reproduction.exhibits import Column, Figure, Section, Table, Text
 from wayword.reproduction.figures import Series, lines
 from wayword.reproduction.material import LISTS, load_list
+from wayword.reproduction.report.exhibits import Column, Figure, Section, Table, Text
 from wayword.reproduction.shared import SIZES, of_labels, of_size
 from wayword.reproduction.telling import Results, amount
 from wayword.stages import Folders, Report
@@ -104,11 +104,11 @@ def _table(found: Results, trained: list[dict[str, int | str]]) -> Table:
     )
     rows = tuple(
         (
-            str(row["policy"]).replace("%", " %"),
+            str(row["policy"]),
             row["searches"],
             row["contexts"],
             *(found.estimates[str(row["policy"]), k] for k in CUTOFFS),
         )
         for row in trained
     )
-    return Table("training_size", "Utility by size of the ranker's log (95 % intervals)", columns, rows)
+    return Table("training_size", "Utility by size of the ranker's log (95% intervals)", columns, rows)

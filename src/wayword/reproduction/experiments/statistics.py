@@ -10,8 +10,8 @@ import pyarrow as pa
 from wayword import tables, utility
 from wayword.config import Config
 from wayword.engines import Engine
-from wayword.reproduction.exhibits import Cell, Column, Section, Table, Text
 from wayword.reproduction.material import Material
+from wayword.reproduction.report.exhibits import Cell, Column, Section, Table, Text
 from wayword.simulation.simulate import FACTS
 from wayword.stages import Folders, Report, ranker, tables_in
 
@@ -113,7 +113,7 @@ def section(folder: Path) -> Section:
             pairs["largest"],
             "largest p[rank_q(a)] / p[logged rank] of a ranker's search and candidate",
         ),
-        ("99 % of the ratios are below", pairs["quantile_99"], f"median {pairs['quantile_50']:.2g}"),
+        ("99% of the ratios are below", pairs["quantile_99"], f"median {pairs['quantile_50']:.2g}"),
         (
             "ρ_n",
             pairs["relevant_queries"],

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from wayword.reproduction.exhibits import Column, Section, Table, Text
+from wayword.reproduction.report.exhibits import Column, Section, Table, Text
 
 NAME = "time"
 

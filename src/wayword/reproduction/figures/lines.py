@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from wayword.reproduction.drawing.labels import spread
-from wayword.reproduction.drawing.scale import Scale, scale
-from wayword.reproduction.drawing.series import Look, Series, looks
-from wayword.reproduction.drawing.sheet import (
+from wayword.reproduction.figures.labels import spread
+from wayword.reproduction.figures.scale import Scale, scale
+from wayword.reproduction.figures.series import Look, Series, looks
+from wayword.reproduction.figures.sheet import (
     BOTTOM,
     GREY,
     INK,

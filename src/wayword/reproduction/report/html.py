@@ -8,9 +8,9 @@ from html import escape
 from importlib.resources import files
 from itertools import groupby
 
-from wayword.reproduction import inline
-from wayword.reproduction.cells import numeric, shown, sort_value
-from wayword.reproduction.exhibits import Cell, Column, Exhibit, Figure, Report, Section, Table, Text
+from wayword.reproduction.report import inline
+from wayword.reproduction.report.cells import numeric, shown, sort_value
+from wayword.reproduction.report.exhibits import Cell, Column, Exhibit, Figure, Report, Section, Table, Text
 
 
 def report_html(report: Report) -> str:
@@ -53,7 +53,7 @@ def report_html(report: Report) -> str:
 
 
 def _resource(name: str) -> str:
-    return (files("wayword.reproduction") / name).read_text(encoding="utf-8")
+    return (files("wayword.reproduction.report") / name).read_text(encoding="utf-8")
 
 
 def _policy(script: str) -> str:

@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from wayword.reproduction.drawing.scale import scale
-from wayword.reproduction.drawing.sheet import (
+from wayword.reproduction.figures.scale import scale
+from wayword.reproduction.figures.sheet import (
     BOTTOM,
     FONT,
     GREY,
@@ -20,8 +20,8 @@ from wayword.reproduction.drawing.sheet import (
     wrap,
     write,
 )
-from wayword.reproduction.exhibits import Interval
-from wayword.reproduction.numerals import number, span
+from wayword.reproduction.report.exhibits import Interval
+from wayword.reproduction.report.numerals import number, span
 
 
 def intervals(

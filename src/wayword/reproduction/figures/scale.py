@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from wayword.reproduction.numerals import number, power
+from wayword.reproduction.report.numerals import number, power
 
 _LEAST = 0.04
 """The least share of a value's size that a linear scale spans, so that noise is not drawn as a mountain."""
@@ -135,7 +135,7 @@ def labels(ticks: Sequence[float]) -> tuple[str, ...]:
         return tuple(power(tick, 3) if tick else "0" for tick in ticks)
     for digits in range(9):
         if all(abs(round(tick, digits) - tick) <= 1e-9 * size for tick in ticks):
-            return tuple(number(tick, digits) for tick in ticks)
+            return tuple(number(tick, digits, sized=True) for tick in ticks)
     return tuple(f"{tick:g}".replace("-", "−") for tick in ticks)
 
 

@@ -4,9 +4,9 @@ Labels stand at what they name instead of in a legend; no series differs from an
 positive numbers that does not start at zero says so.
 """
 
-from wayword.reproduction.drawing.intervals import intervals
-from wayword.reproduction.drawing.lines import lines
-from wayword.reproduction.drawing.points import points
-from wayword.reproduction.drawing.series import Series
+from wayword.reproduction.figures.intervals import intervals
+from wayword.reproduction.figures.lines import lines
+from wayword.reproduction.figures.points import points
+from wayword.reproduction.figures.series import Series
 
 __all__ = ["Series", "intervals", "lines", "points"]

@@ -5,8 +5,8 @@ import io
 from collections.abc import Iterator
 from itertools import chain
 
-from wayword.reproduction.exhibits import Cell, Column, Interval, Table
-from wayword.reproduction.numerals import MISSING, number, span
+from wayword.reproduction.report.exhibits import Cell, Column, Interval, Table
+from wayword.reproduction.report.numerals import MISSING, number, span
 
 
 def shown(cell: Cell, column: Column) -> tuple[str, str]:

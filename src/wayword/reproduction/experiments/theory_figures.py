@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from wayword.reproduction.exhibits import Figure
 from wayword.reproduction.figures import Series, lines, points
+from wayword.reproduction.report.exhibits import Figure
 from wayword.reproduction.theory.bounding import Bounding
 from wayword.reproduction.theory.generalization import Generalization
 from wayword.reproduction.theory.unbiasedness import Unbiasedness

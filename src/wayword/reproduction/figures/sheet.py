@@ -11,8 +11,8 @@ from html import escape
 from typing import Any
 
 from wayword.errors import MissingExtra
-from wayword.reproduction.drawing.scale import Scale
-from wayword.reproduction.drawing.series import Look
+from wayword.reproduction.figures.scale import Scale
+from wayword.reproduction.figures.series import Look
 
 WIDTH = 720
 FONT = 13.0

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from wayword.reproduction.drawing.labels import Box, along, around, between, leader, place
-from wayword.reproduction.drawing.scale import scale
-from wayword.reproduction.drawing.series import Look, Series, looks
-from wayword.reproduction.drawing.sheet import (
+from wayword.reproduction.figures.labels import Box, along, around, between, leader, place
+from wayword.reproduction.figures.scale import scale
+from wayword.reproduction.figures.series import Look, Series, looks
+from wayword.reproduction.figures.sheet import (
     BOTTOM,
     GREY,
     INK,

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from wayword.reproduction.cells import numeric, shown
-from wayword.reproduction.exhibits import Cell, Column, Exhibit, Figure, Report, Table, Text
-from wayword.reproduction.inline import markdown, plain
+from wayword.reproduction.report.cells import numeric, shown
+from wayword.reproduction.report.exhibits import Cell, Column, Exhibit, Figure, Report, Table, Text
+from wayword.reproduction.report.inline import markdown, plain
 
 
 def report_md(report: Report) -> str:

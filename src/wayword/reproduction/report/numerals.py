@@ -19,24 +19,25 @@ def power(value: float, digits: int = 1) -> str:
     return written.replace("-", "−")
 
 
-def number(value: float | int | None, digits: int = 3, *, sign: bool = False) -> str:
-    """A number with so many digits after the point; what these digits would call zero keeps its size.
+def number(value: float | int | None, digits: int = 3, *, sign: bool = False, sized: bool = False) -> str:
+    """A number with so many digits after the point; `sized` keeps the size of what these digits would call zero.
 
     >>> number(0.41234), number(12345), number(-0.5, 1), number(0.25, 2, sign=True), number(None)
     ('0.412', '12,345', '−0.5', '+0.25', '–')
-    >>> number(0.00001, 3), number(0.0, 3, sign=True), number(2.5e12, 3)
+    >>> number(0.00001, 3, sized=True), number(-0.00001, 3, sign=True), number(2.5e12, 3)
     ('10⁻⁵', '0.000', '2.5×10¹²')
     """
     if value is None or math.isnan(value):
         return MISSING
-    plus = "+" if sign and value > 0 else ""
+    zero = abs(value) < 0.5 * 10.0**-digits
+    plus = "+" if sign and value > 0 and not (zero and not sized) else ""
     if math.isinf(value):
         return f"{plus}∞" if value > 0 else "−∞"
     if isinstance(value, int):
         return plus + f"{value:,}".replace("-", "−")
-    if value and (abs(value) >= 1e9 or abs(value) < 0.5 * 10.0**-digits):
+    if value and (abs(value) >= 1e9 or (zero and sized)):
         return plus + power(value)
-    return plus + f"{value + 0.0:,.{digits}f}".replace("-", "−")
+    return plus + f"{0.0 if zero else value:,.{digits}f}".replace("-", "−")
 
 
 def span(low: float, high: float, digits: int = 3, *, sign: bool = False) -> str:

@@ -1,8 +1,8 @@
 """The theory as a section of the report: what holds, in numbers, and where the paper must be read with care."""
 
-from wayword.reproduction import theory_figures as drawn
-from wayword.reproduction import theory_tables as listed
-from wayword.reproduction.exhibits import Exhibit, Section, Text
+from wayword.reproduction.experiments import theory_figures as drawn
+from wayword.reproduction.experiments import theory_tables as listed
+from wayword.reproduction.report.exhibits import Exhibit, Section, Text
 from wayword.reproduction.theory import Theory
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from wayword.reproduction.exhibits import Column, Interval, Table
+from wayword.reproduction.report.exhibits import Column, Interval, Table
 from wayword.reproduction.theory.bounding import Bounding
 from wayword.reproduction.theory.generalization import Generalization
 from wayword.reproduction.theory.padding import Padding
@@ -47,7 +47,7 @@ def unbiasedness_table(found: Unbiasedness) -> Table:
             f"{found.logs:,} logs of {found.searches:,} searches per context. *Visible* is the part of utility from "
             "documents that the logged query returns: what the mean of û must meet. *z* counts standard errors from "
             "it. *Uncorrected* leaves out the division by p of the logged rank (p[1] in its place); *clicks only* "
-            "leaves out the searches without a click. Intervals of 95 %."
+            "leaves out the searches without a click. Intervals of 95%."
         ),
     )
 
@@ -84,7 +84,7 @@ def variance_table(found: Variance) -> Table:
         note=(
             f"{found.searches:,} searches of each context and logged query; B = {found.ratio:.1f}. Exact: "
             "Σ p_q²/p_q̄ − (E û)² over the relevant documents that both return. Of all rows, "
-            f"{found.covered:.0%} have the exact variance in their interval of 95 %."
+            f"{found.covered:.0%} have the exact variance in their interval of 95%."
         ),
     )
 
@@ -113,7 +113,7 @@ def unbounded_table(found: Unbounded) -> Table:
             )
             for i in range(len(found.rank))
         ),
-        note=f"{found.searches:,} searches each; u = p[1] = {found.utility:.3f}. Intervals of 95 %.",
+        note=f"{found.searches:,} searches each; u = p[1] = {found.utility:.3f}. Intervals of 95%.",
     )
 
 
