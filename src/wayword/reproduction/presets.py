@@ -38,7 +38,8 @@ class Preset:
 
 
 def preset(world: str, *, clicks: int | None = None, quick: bool = False) -> Preset:
-    """The settings for a world; `quick` takes a tenth of the clicks and spends less on every step."""
+    """The settings for a world; `quick` spends less on every step, and takes a tenth of the clicks unless their number
+    is given."""
     known = XMC if world.startswith(XMC) else world
     tables: dict[str, dict[str, Any]] = {"ranker": HALF}
     if known != "packages":  # whose queries are often one word
@@ -49,15 +50,14 @@ def preset(world: str, *, clicks: int | None = None, quick: bool = False) -> Pre
     chosen = Preset(world, clicks or CLICKS.get(known, PAPERS_CLICKS), Config.parse(tables))
     if known == XMC:
         chosen = replace(chosen, document_ranker="pecos", labels=PAPERS_LABELS, part_right=None)
-    return _quick(chosen, tables) if quick else chosen
+    return _quick(chosen, tables, clicks or max(1, chosen.clicks // 10)) if quick else chosen
 
 
-def _quick(chosen: Preset, tables: dict[str, dict[str, Any]]) -> Preset:
+def _quick(chosen: Preset, tables: dict[str, dict[str, Any]], clicks: int) -> Preset:
     settings = {
         **tables,
         "retriever": {"max_instances": 20_000, "candidates": 20},
         "ranker": {**HALF, "rounds": 20},
         "evaluation": {"bootstrap": 300},
     }
-    clicks = max(1, chosen.clicks // 10)
     return replace(chosen, clicks=clicks, settings=Config.parse(settings), encoded=60, effort=0.1)

@@ -29,6 +29,22 @@ NAMES = {
 }
 
 
+STYLES = {
+    "unbiased": 0,
+    "retriever": 1,
+    "random": 2,
+    "popular": 3,
+    "ceiling": 4,
+    "biased": 5,
+    "prescient": 6,
+    "prescient@5": 7,
+    "prescient@1": 3,
+    "misspecified@0.5": 5,
+    "misspecified@2": 6,
+}
+"""A policy looks the same in every figure."""
+
+
 def named(policy: str, names: Mapping[str, str] = NAMES) -> str:
     """A policy as the paper calls it."""
     return names.get(policy, NAMES.get(policy, policy))
@@ -128,8 +144,11 @@ def by_position(
     *,
     names: Mapping[str, str] = NAMES,
     strong: str = "unbiased",
+    bands: bool = True,
 ) -> Figure:
-    """The paper's figures: the mean utility of the query at positions 1 to 5."""
+    """The paper's figures: the mean utility of the query at positions 1 to 5, with intervals unless lines are close:
+    those of policies on the same searches move together, and only their paired difference tells them apart."""
+    known = all(policy in STYLES for policy in policies)
     series = []
     for policy in policies:
         found = [(j, results.positions[policy, j]) for j in range(1, 6) if (policy, j) in results.positions]
@@ -138,9 +157,10 @@ def by_position(
                 named(policy, names),
                 [j for j, _ in found],
                 [v.value for _, v in found],
-                [v.low for _, v in found],
-                [v.high for _, v in found],
+                [v.low for _, v in found] if bands else None,
+                [v.high for _, v in found] if bands else None,
                 strong=policy == strong,
+                style=STYLES[policy] if known else None,
             )
         )
     description = "; ".join(f"{s.name}: {', '.join(f'{y:.3f}' for y in s.y)}" for s in series)

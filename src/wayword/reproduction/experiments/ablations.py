@@ -57,6 +57,7 @@ class Ablation:
                     _orders(found, self.ordered),
                     found,
                     shown,
+                    bands=False,
                 ),
                 pairs(
                     f"{file}_differences",

@@ -142,7 +142,7 @@ def section(folder: Path, right: float) -> Section:
     found = Results.load(folder)
     shown = found.best_last(["logged", *NAMES])
     both = UNBIASED["both"]
-    drawn = [n for n in found.best_last(NAMES) if not n.startswith("oracle")]
+    drawn = [n for n in found.best_last(NAMES) if not n.startswith(("oracle", "random"))]
     return Section(
         NAME,
         "What a column that is known while typing is worth",
@@ -178,6 +178,7 @@ def section(folder: Path, right: float) -> Section:
                 drawn,
                 names=NAMES,
                 strong=both,
+                bands=False,
             ),
             pairs(
                 "context_differences",
