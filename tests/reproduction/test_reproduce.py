@@ -259,7 +259,7 @@ def test_an_unknown_experiment_is_refused_before_any_work(tmp_path: Path) -> Non
         run(tmp_path / "none", only=("labels-ablation",))
     assert not (tmp_path / "none").exists()
     with pytest.raises(WaywordError, match="has no parts"):
-        reproduce("xmc:nowhere", out=tmp_path / "none", only=["context"])
+        reproduce(f"xmc:{tmp_path}", out=tmp_path / "none", only=["context"])
 
 
 def test_every_experiment_has_its_section(whole: Run) -> None:

@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from wayword.artefact import digest_of_file
 from wayword.config import Config
 from wayword.errors import WaywordError
 from wayword.pipeline import Stage, choose_retriever
@@ -17,6 +19,7 @@ from wayword.reproduction.experiments.ablations import LABEL_ABLATIONS, PROPENSI
 from wayword.reproduction.laboratory import Laboratory
 from wayword.reproduction.presets import Preset
 from wayword.simulation.simulate import CLICKS, RANKINGS, TRUTH, Progress, simulate
+from wayword.simulation.worlds import XMC
 from wayword.stages import Advance, Folders
 from wayword.stages import Report as Told
 from wayword.stages import log as log_stage
@@ -120,6 +123,7 @@ class Bench:
             "ranker": chosen.document_ranker,
             "labels": chosen.labels,
             "part": right,
+            **_files_of(chosen.world),
         }
 
         def make(new: Path) -> Told:
@@ -200,6 +204,13 @@ class Bench:
         for of in (self.plain, self.part):
             if of.build.stages:
                 of.build.finish(self.chosen.settings.saved(), prune=prune)
+
+
+def _files_of(world: str) -> dict[str, Any]:
+    """The hashes of the files that a world is read from, if it is read from files."""
+    folder = Path(world.removeprefix(XMC))
+    found = sorted(folder.glob("*.json*")) if world.startswith(XMC) and folder.is_dir() else []
+    return {"files": {path.name: digest_of_file(path) for path in found}} if found else {}
 
 
 def _writer(ablation: Ablation, at: Folders, config: Config) -> Callable[[Path], Told]:

@@ -25,6 +25,7 @@ from wayword.reproduction.report import page
 from wayword.reproduction.report.exhibits import Report, Section
 from wayword.reproduction.schedule import TIMES, Schedule
 from wayword.reproduction.theory import load as load_theory
+from wayword.simulation.worlds import check_name
 
 EXPERIMENTS = (
     core.NAME,
@@ -67,6 +68,7 @@ def reproduce(
     What is in the workspace (by default `out/workspace`) is not done again. `only` names the experiments wanted,
     `seeds` repeats the core ones on other logs.
     """
+    check_name(world)
     chosen = preset(world, clicks=clicks, quick=quick)
     wanted = _wanted(only, chosen)
     place = Path(workspace) if workspace is not None else Path(out) / "workspace"

@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 from wayword.errors import WaywordError
 from wayword.simulation.catalogue import load_catalogue
@@ -18,6 +19,16 @@ WORLDS: dict[str, Callable[..., World]] = {
 }
 """Worlds made from a catalogue."""
 XMC = "xmc:"
+
+
+def check_name(name: str) -> None:
+    """Refuse what `open_world` would refuse, before any work."""
+    if name not in WORLDS and not (name.startswith(XMC) and name != XMC):
+        raise WaywordError(_unknown(name))
+    if name.startswith(XMC) and not Path(name.removeprefix(XMC)).is_dir():
+        raise WaywordError(
+            f"There is no folder {name.removeprefix(XMC)}; expected one with trn.json and lbl.json."
+        )
 
 
 def open_world(
@@ -37,8 +48,7 @@ def open_world(
             depth=depth,
             progress=progress,
         )
-    if name not in WORLDS:
-        raise WaywordError(_unknown(name))
+    check_name(name)
     if ranker is not None or labels is not None:
         raise WaywordError(
             f"The world {name!r} has its own ranker and documents; only xmc:PATH takes these options."
