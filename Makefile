@@ -10,6 +10,9 @@ help:                     ## list the targets
 demo: install             ## simulate a world, learn from its clicks, complete (under two minutes)
 	$(BIN)/wayword demo --out demo
 
+reproduce: install .venv/.bert ## the paper's experiments and their report (under 90 minutes)
+	$(BIN)/wayword reproduce --out reproduction
+
 test: install .venv/.bert ## install what the tests need and run them all
 	$(BIN)/python -m pytest
 
@@ -45,4 +48,4 @@ $(UV):
 	.uv/bin/python -m pip --python $(BIN)/python install --quiet --requirement requirements-bert.txt
 	touch $@
 
-.PHONY: help demo test check format install lock
+.PHONY: help demo reproduce test check format install lock

@@ -2,7 +2,8 @@
 
 >>> import wayword
 >>> sorted(wayword.__all__)  # doctest: +NORMALIZE_WHITESPACE
-['Completer', 'Completion', 'Config', 'WaywordError', 'Workspace', 'differences', 'estimates', 'run', 'simulate']
+['Completer', 'Completion', 'Config', 'WaywordError', 'Workspace', 'differences', 'estimates', 'reproduce', 'run',
+ 'simulate']
 """
 
 from importlib import import_module
@@ -18,6 +19,7 @@ _HOMES = {
     "Workspace": ("wayword.workspace", "Workspace"),
     "differences": ("wayword.report", "differences_of"),
     "estimates": ("wayword.report", "estimates_of"),
+    "reproduce": ("wayword.reproduction.reproduce", "reproduce"),
     "run": ("wayword.pipeline", "run"),
     "simulate": ("wayword.simulation.simulate", "simulate"),
 }
@@ -30,6 +32,7 @@ __all__ = [
     "Workspace",
     "differences",
     "estimates",
+    "reproduce",
     "run",
     "simulate",
 ]
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
     from wayword.pipeline import run
     from wayword.report import differences_of as differences
     from wayword.report import estimates_of as estimates
+    from wayword.reproduction.reproduce import reproduce
     from wayword.serving.completer import Completer, Completion
     from wayword.simulation.simulate import simulate
     from wayword.workspace import Workspace

@@ -41,12 +41,12 @@ def preset(world: str, *, clicks: int | None = None, quick: bool = False) -> Pre
     """The settings for a world; `quick` spends less on every step, and takes a tenth of the clicks unless their number
     is given."""
     known = XMC if world.startswith(XMC) else world
-    tables: dict[str, dict[str, Any]] = {"ranker": HALF}
+    tables: dict[str, dict[str, Any]] = {"retriever": {"model": "pecos"}, "ranker": HALF}
     if known != "packages":  # whose queries are often one word
         tables["prefixes"] = {"start": "first-word"}
     if known == XMC:
         tables["prefixes"] |= {"passes": PAPERS_PASSES}
-        tables["retriever"] = {"max_instances": 0}
+        tables["retriever"] |= {"max_instances": 0}
     chosen = Preset(world, clicks or CLICKS.get(known, PAPERS_CLICKS), Config.parse(tables))
     if known == XMC:
         chosen = replace(chosen, document_ranker="pecos", labels=PAPERS_LABELS, part_right=None)
@@ -56,7 +56,7 @@ def preset(world: str, *, clicks: int | None = None, quick: bool = False) -> Pre
 def _quick(chosen: Preset, tables: dict[str, dict[str, Any]], clicks: int) -> Preset:
     settings = {
         **tables,
-        "retriever": {"max_instances": 20_000, "candidates": 20},
+        "retriever": {"model": "pecos", "max_instances": 20_000, "candidates": 20},
         "ranker": {**HALF, "rounds": 20},
         "evaluation": {"bootstrap": 300},
     }

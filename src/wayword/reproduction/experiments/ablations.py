@@ -8,13 +8,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from wayword import tables
+from wayword.artefact import report_of
 from wayword.config import Config
 from wayword.reproduction import measures
 from wayword.reproduction.material import LISTS, load_list
-from wayword.reproduction.report.exhibits import Section, Text
+from wayword.reproduction.report.exhibits import Column, Section, Table, Text
 from wayword.reproduction.shared import of_labels
 from wayword.reproduction.telling import Results, by_position, named, pairs, ranged, utilities, verdict
 from wayword.stages import Folders, Report
+
+LABELS = "labels"
 
 
 @dataclass(frozen=True)
@@ -37,6 +44,9 @@ class Ablation:
     def write(self, out: Path, at: Folders, config: Config) -> Report:
         """Fill `out` with the tables of `measures.save`."""
         lists = {v: load_list(at[of_labels(v)] / LISTS / f"{v}.parquet") for v in self.variants}
+        pq.write_table(
+            _labels({v: report_of(at[of_labels(v)]) for v in self.variants}), out / f"{LABELS}.parquet"
+        )
         return measures.compare(out, at, config.evaluation, lists)
 
     def section(self, folder: Path) -> Section:
@@ -59,6 +69,7 @@ class Ablation:
                     shown,
                     bands=False,
                 ),
+                _positive(f"{file}_labels", folder),
                 pairs(
                     f"{file}_differences",
                     "Paired differences, in the paper's order",
@@ -68,6 +79,38 @@ class Ablation:
                 ),
             ),
         )
+
+
+def _labels(reports: dict[str, Report]) -> pa.Table:
+    """What each kind of label says of the candidates."""
+    return pa.table(
+        {
+            "policy": list(reports),
+            "candidates": [report["candidates"] for report in reports.values()],
+            "positive": [report["candidates with a utility"] for report in reports.values()],
+        }
+    )
+
+
+def _positive(name: str, folder: Path) -> Table:
+    rows = tables.read(folder, LABELS).to_pylist()
+    return Table(
+        name,
+        "How many candidates a label speaks for",
+        (
+            Column("Label"),
+            Column("Candidates"),
+            Column("with a label above 0"),
+            Column("Share", digits=4),
+        ),
+        tuple(
+            (named(r["policy"]), r["candidates"], r["positive"], r["positive"] / r["candidates"])
+            for r in rows
+        ),
+        "Of the ranker's training candidates. A label that many candidates share tells few of them apart; one that few "
+        "have tells more about position and less about the rest. Which of the two decides depends on how many queries "
+        "return a document.",
+    )
 
 
 def _best(found: Results, shown: Sequence[str]) -> str:
