@@ -23,8 +23,8 @@ from rich.text import Text
 class Reporter:
     """Says nothing. Subclasses say it to people."""
 
-    def begin(self, stage: str) -> None:
-        """A stage starts."""
+    def begin(self, stage: str, *, expected: float | None = None) -> None:
+        """A stage starts; it is expected to take so many seconds, if anything is known of it."""
 
     def advance(self, done: int, total: int) -> None:
         """The stage under way is `done` of `total` through."""
@@ -53,6 +53,8 @@ class _State(ProgressColumn):
         if task.finished:
             return Text(str(task.fields["state"]))
         left = task.fields.get("left") or task.time_remaining
+        if left is None and task.fields.get("expected"):
+            left = max(task.fields["expected"] - (task.elapsed or 0.0), 0.0)
         return Text("" if left is None else f"{timedelta(seconds=int(left))} left")
 
 
@@ -79,9 +81,9 @@ class Bars(Reporter):
         with self._bars:
             yield self
 
-    def begin(self, stage: str) -> None:
+    def begin(self, stage: str, *, expected: float | None = None) -> None:
         """See `Reporter.begin`."""
-        self._task = self._bars.add_task(stage, total=None, state="")
+        self._task = self._bars.add_task(stage, total=None, state="", expected=expected)
 
     def advance(self, done: int, total: int) -> None:
         """See `Reporter.advance`."""

@@ -56,9 +56,9 @@ class Schedule(Reporter):
         """These are to be done from now on, beside what was expected already."""
         self._left += stages
 
-    def begin(self, stage: str) -> None:
+    def begin(self, stage: str, *, expected: float | None = None) -> None:  # noqa: ARG002 - known better here
         """See `Reporter.begin`."""
-        self._reporter.begin(stage)
+        self._reporter.begin(stage, expected=self._seconds(cost(stage)))
 
     def advance(self, done: int, total: int) -> None:
         """See `Reporter.advance`."""
