@@ -135,18 +135,15 @@ def _why(core: Results, statistics: dict[str, Any], world: str) -> list[str]:
     density = samples / max(contexts, 1)
     random, alone, unbiased = (core.estimates[name, 1].value for name in ("random", "retriever", "unbiased"))
     engine = ENGINES.get(world, "PECOS trained on the queries themselves, as in the paper")
-    sparse = (
-        " Where a context has one search, its labels come from one click, and a pairwise ranker sees the same order "
-        "whether or not they are corrected for position: the ablations of label and propensity have less to differ "
-        "in than in the paper."
-        if density < PAPERS_SAMPLES_PER_CONTEXT / 2
-        else ""
-    )
+    single = statistics["single"]
     return [
         f"**Why values differ: other data.** Documents are ranked here by {engine}; in the paper by PECOS trained on "
         f"the very titles that are its queries. A random candidate is worth {random:.3f} here and 0.787 there.",
         f"**Fewer searches per context.** The ranker learned from {samples:,} searches in {contexts:,} contexts "
-        f"({density:.1f} each), the paper's from {PAPERS_PAIRS:,} ({PAPERS_SAMPLES_PER_CONTEXT:.1f} each).{sparse}",
+        f"({density:.1f} each), the paper's from {PAPERS_PAIRS:,} ({PAPERS_SAMPLES_PER_CONTEXT:.1f} each). {single:.0%} of our "
+        "contexts have one search. There all labels come from one click, and a pairwise ranker, which sees their order "
+        "and not their size, learns the same from Unbiased, Biased and Misspecified labels: the more such contexts, the "
+        "less these ablations can differ.",
         f"**The step from PECOS to Unbiased** is {alone:.3f} to {unbiased:.3f} here and 1.000 to 1.297 in the paper, "
         f"whose ranker had {PAPERS_PAIRS / max(samples, 1):.0f} times as many searches to learn from and a large "
         "language model's vectors. The paper does not show most popular completion; at 1 it is a strong baseline.",

@@ -32,6 +32,7 @@ def write(out: Path, at: Folders, config: Config) -> Report:
             "clicks": engine.arrow(CLICKS).to_pylist()[0],
             "pairs": _ratios(engine, examples),
             "reached": engine.arrow(REACHED)["n"][0].as_py(),
+            "single": engine.arrow(SINGLE)["share"][0].as_py(),
         }
     found["world"] = json.loads((at["world"] / FACTS).read_text(encoding="utf-8"))
     found["candidates"] = config.retriever.candidates
@@ -46,6 +47,9 @@ GRAPH = """
     SELECT (SELECT count(*) FROM queries WHERE ranked) AS queries, (SELECT count(*) FROM documents) AS documents,
            (SELECT count(*) FROM rankings) AS edges"""
 CLICKS = "SELECT count(*) AS clicks, avg(rank) AS mean_rank, median(rank) AS median_rank FROM numbered_clicks"
+SINGLE = """
+    SELECT avg(CASE WHEN searches = 1 THEN 1.0 ELSE 0.0 END) AS share
+    FROM (SELECT count(*) AS searches FROM instances WHERE split = 'ranker' GROUP BY context) AS counted"""
 REACHED = """
     SELECT count(DISTINCT r.query) AS n FROM rankings AS r
     WHERE r.document IN (SELECT c.document FROM numbered_clicks AS c
@@ -121,6 +125,11 @@ def section(folder: Path) -> Section:
         ),
         ("ρ_n over the universe", found["reached"], "queries that return at least one clicked document"),
         ("K", found["candidates"], "candidates per context"),
+        (
+            "Contexts with one search",
+            found["single"],
+            "of the ranker's: there Unbiased, Biased and Misspecified labels order the candidates alike",
+        ),
     )
     return Section(
         NAME,
