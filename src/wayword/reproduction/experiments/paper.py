@@ -140,10 +140,10 @@ def _why(core: Results, statistics: dict[str, Any], world: str) -> list[str]:
         f"**Why values differ: other data.** Documents are ranked here by {engine}; in the paper by PECOS trained on "
         f"the very titles that are its queries. A random candidate is worth {random:.3f} here and 0.787 there.",
         f"**Fewer searches per context.** The ranker learned from {samples:,} searches in {contexts:,} contexts "
-        f"({density:.1f} each), the paper's from {PAPERS_PAIRS:,} ({PAPERS_SAMPLES_PER_CONTEXT:.1f} each). {single:.0%} of our "
-        "contexts have one search. There all labels come from one click, and a pairwise ranker, which sees their order "
-        "and not their size, learns the same from Unbiased, Biased and Misspecified labels: the more such contexts, the "
-        "less these ablations can differ.",
+        f"({density:.1f} each), the paper's from {PAPERS_PAIRS:,} ({PAPERS_SAMPLES_PER_CONTEXT:.1f} each). "
+        f"{single:.0%} of our contexts have one search. There all labels come from one click, and a pairwise ranker, "
+        "which sees their order and not their size, learns the same from Unbiased, Biased and Misspecified labels: the "
+        "more such contexts, the less these ablations can differ.",
         f"**The step from PECOS to Unbiased** is {alone:.3f} to {unbiased:.3f} here and 1.000 to 1.297 in the paper, "
         f"whose ranker had {PAPERS_PAIRS / max(samples, 1):.0f} times as many searches to learn from and a large "
         "language model's vectors. The paper does not show most popular completion; at 1 it is a strong baseline.",
