@@ -243,6 +243,7 @@ def test_one_experiment_alone_leaves_the_others_in_the_workspace(whole: Run, tmp
     assert sorted(path.stem for path in (tmp_path / "tables").glob("*.csv")) == [
         "label_ablations",
         "label_ablations_differences",
+        "label_ablations_labels",
         "time_steps",
     ]
     assert run(whole.out, seeds=2).told.made == []
