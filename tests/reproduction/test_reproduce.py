@@ -22,6 +22,7 @@ from wayword.simulation.worlds import WORLDS
 from wayword.workspace import Workspace
 
 CLICKS = 40_000
+NAME = f"built-{CLICKS}-quick-seed"
 TIMES = ("time_steps", "time_encoders")
 """Tables of what was measured with a clock."""
 
@@ -56,7 +57,7 @@ class Run:
 
     @property
     def workspace(self) -> Workspace:
-        return Workspace.open(self.out / "workspace" / "seed-0")
+        return Workspace.open(self.out / "workspace" / f"{NAME}-0")
 
     def results(self, experiment: str) -> Results:
         return Results.load(self.workspace.folder(experiment.replace("-", "_")))
@@ -198,7 +199,7 @@ def test_statistics_by_arithmetic(whole: Run) -> None:
 
 
 def test_the_spread_has_every_seed(whole: Run) -> None:
-    seeds = [Workspace.open(whole.out / "workspace" / f"seed-{n}") for n in (0, 1)]
+    seeds = [Workspace.open(whole.out / "workspace" / f"{NAME}-{n}") for n in (0, 1)]
     values = [Results.load(w.folder("core")).estimates["unbiased", 1].value for w in seeds]
     assert values[0] != values[1]
     row = next(row for row in whole.table("seeds") if row["Policy"] == "Unbiased")

@@ -23,7 +23,7 @@ def test_killed_at_any_stage_it_goes_on_from_there_to_the_same_report(tmp_path: 
     undisturbed = wayword("reproduce", *SMALL, "--out", tmp_path / "undisturbed")
     assert undisturbed.code == 0, undisturbed.err
     out = tmp_path / "killed"
-    artefacts = out / "workspace" / "seed-0" / "artefacts"
+    artefacts = out / "workspace" / "packages-1500-quick-seed-0" / "artefacts"
     for stage in ("rankings", "retriever", "examples", "ranker_unbiased"):
         command = Command("reproduce", *SMALL, "--out", out)
         command.wait_until(lambda stage=stage: any(artefacts.glob(f".unfinished-*-{stage}-*")))  # type: ignore[misc]

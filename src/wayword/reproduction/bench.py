@@ -52,7 +52,7 @@ class Bench:
     @classmethod
     def open(cls, stack: ExitStack, place: Path, chosen: Preset, seed: int, tell: Reporter) -> "Bench":
         """Open the folders of a seed for as long as `stack` lasts."""
-        folders = (place / f"seed-{seed}", place / f"seed-{seed}-part")
+        folders = (place / f"{chosen.name}-seed-{seed}", place / f"{chosen.name}-seed-{seed}-part")
         plain, part = (Laboratory(stack.enter_context(building(folder, tell))) for folder in folders)
         bench = cls(chosen.seeded(seed), seed, plain, part, tell)
         plain.plan({"world": bench._world(None)})

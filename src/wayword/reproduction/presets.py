@@ -1,6 +1,7 @@
 """What is reproduced on each world, and with which settings: the paper's where a machine can pay for them."""
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from wayword.config import Config
@@ -30,6 +31,17 @@ class Preset:
     """The text encoders are compared on so many contexts to learn from and as many to test on."""
     effort: float = 1.0
     """Of the simulated logs of the theory page."""
+    quick: bool = False
+
+    @property
+    def name(self) -> str:
+        """What tells its folders from those of other reproductions in one workspace.
+
+        >>> preset("debian").name, preset("debian", quick=True).name, preset("xmc:a/b", clicks=9).name
+        ('debian-300000', 'debian-30000-quick', 'xmc-b-9')
+        """
+        world = f"xmc-{Path(self.world).name}" if self.world.startswith(XMC) else self.world
+        return f"{world}-{self.clicks}{'-quick' * self.quick}"
 
     def seeded(self, seed: int) -> "Preset":
         """The same with another seed for everything that is drawn."""
@@ -60,4 +72,4 @@ def _quick(chosen: Preset, tables: dict[str, dict[str, Any]], clicks: int) -> Pr
         "ranker": {**HALF, "rounds": 20},
         "evaluation": {"bootstrap": 300},
     }
-    return replace(chosen, clicks=clicks, settings=Config.parse(settings), encoded=60, effort=0.1)
+    return replace(chosen, clicks=clicks, settings=Config.parse(settings), encoded=60, effort=0.1, quick=True)

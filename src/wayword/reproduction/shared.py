@@ -2,6 +2,7 @@
 kind of label and size of log. They differ in the labels alone: the features are computed once."""
 
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import numpy as np
 import pyarrow as pa
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from wayword import tables, utility
 from wayword.ceiling import ceiling
-from wayword.config import Config
+from wayword.config import Config, UtilityConfig
 from wayword.contexts import ContextColumns
 from wayword.evaluation import DEEPEST
 from wayword.features import make_encoder
@@ -22,15 +23,8 @@ from wayword.reproduction.material import LISTS, Material, save_list
 from wayword.stages import Advance, Folders, Report, contexts, estimates, ranker, tables_in, threads
 from wayword.stages.retriever import Retrievers
 
-LABELS = (
-    "unbiased",
-    "biased",
-    "prescient",
-    "prescient@5",
-    "prescient@1",
-    "misspecified@0.5",
-    "misspecified@2",
-)
+LABELS: tuple[str, ...] = get_args(get_type_hints(UtilityConfig)["variant"])
+"""The kinds of labels that a ranker can learn from clicks."""
 SIZES = {"1%": 0.01, "10%": 0.1, "50%": 0.5}
 """The shares of the ranker's training searches beside all of them (the paper's)."""
 TABLES = ("rankings", "contexts", "propensity")
