@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,8 @@ from wayword.stages import log as log_stage
 from wayword.workspace import building, digest
 
 THEORY = "theory"
+FORMAT = 2
+"""Of what experiments write. A new number makes them anew; what they share is kept."""
 
 
 def stage_of(experiment: str) -> str:
@@ -103,7 +105,7 @@ class Bench:
         self.part.plan(self._log_stages(self.part))
         self.part.plan(context.stages(config, at, plain.folders, digest(used), self.tell))
         self.part.need(*context.needed())
-        inputs = {"part": dict(self.part.build.stages), **config.of_stage("evaluation")}
+        inputs = {"format": FORMAT, "part": dict(self.part.build.stages), **config.of_stage("evaluation")}
         self.plain.plan(
             {
                 context.NAME: Stage(
@@ -192,7 +194,10 @@ class Bench:
         }
         for ablation in (LABEL_ABLATIONS, PROPENSITY_ABLATIONS):
             found[ablation.name] = Stage(compared, _writer(ablation, at, config), ablation.after)
-        return {stage_of(name): stage for name, stage in found.items()}
+        return {
+            stage_of(name): replace(stage, inputs={**stage.inputs, "format": FORMAT})
+            for name, stage in found.items()
+        }
 
     def artefacts(self) -> Mapping[str, str]:
         """Every artefact that was used, by what it is."""

@@ -32,11 +32,11 @@ def measure(out: Path, at: Folders, lists: dict[str, Candidates], tests: Materia
         return outcomes(engine, lists, tests.candidates, tests.contexts, Measure("unbiased"))
 
 
-def save(out: Path, outcome: Outcomes, config: EvaluationConfig) -> dict[str, int]:
-    """The tables `estimates`, `differences`, `positions`, and `ways` where there is a ceiling."""
+def save(out: Path, outcome: Outcomes, config: EvaluationConfig, *, way: bool = True) -> dict[str, int]:
+    """The tables `estimates`, `differences`, `positions`, and `ways` where there is one ceiling for all."""
     found = dict(zip(("estimates", "differences"), estimate(outcome, config), strict=True))
     found["positions"] = at_positions(outcome, config)
-    if {"random", "ceiling"} <= outcome.lists.keys():
+    if way and {"random", "ceiling"} <= outcome.lists.keys():
         found["ways"] = ways(outcome, config)
     for name, table in found.items():
         pq.write_table(table, out / f"{name}.parquet")

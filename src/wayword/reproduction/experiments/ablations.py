@@ -8,18 +8,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from wayword import tables
-from wayword.artefact import report_of
 from wayword.config import Config
 from wayword.reproduction import measures
-from wayword.reproduction.material import LISTS, load_list
+from wayword.reproduction.experiments.paper import ORDERS
+from wayword.reproduction.material import LISTS, Material, load_list
 from wayword.reproduction.report.exhibits import Column, Section, Table, Text
 from wayword.reproduction.shared import of_labels
 from wayword.reproduction.telling import Results, by_position, named, pairs, ranged, utilities, verdict
-from wayword.stages import Folders, Report
+from wayword.stages import Folders, Report, ranker, tables_in
+from wayword.utility import Measure
 
 LABELS = "labels"
 
@@ -39,13 +42,14 @@ class Ablation:
     def after(self) -> tuple[str, ...]:
         """The stages it needs."""
         rankers = tuple(of_labels(variant) for variant in self.variants)
-        return ("rankings", "contexts", "propensity", "tests", *rankers)
+        return ("rankings", "contexts", "propensity", "examples", "tests", *rankers)
 
     def write(self, out: Path, at: Folders, config: Config) -> Report:
         """Fill `out` with the tables of `measures.save`."""
+        labels = _labels_of(out, at, config, self.variants)
         lists = {v: load_list(at[of_labels(v)] / LISTS / f"{v}.parquet") for v in self.variants}
         pq.write_table(
-            _labels({v: report_of(at[of_labels(v)]) for v in self.variants}), out / f"{LABELS}.parquet"
+            _described(labels, Material.load(at["examples"]).candidates.context), out / f"{LABELS}.parquet"
         )
         return measures.compare(out, at, config.evaluation, lists)
 
@@ -81,35 +85,72 @@ class Ablation:
         )
 
 
-def _labels(reports: dict[str, Report]) -> pa.Table:
-    """What each kind of label says of the candidates."""
+def _labels_of(
+    out: Path, at: Folders, config: Config, variants: Sequence[str]
+) -> dict[str, NDArray[np.float64]]:
+    """The labels that the rankers learned from."""
+    examples = Material.load(at["examples"])
+    with tables_in(out) as engine:
+        ranker.fill(engine, at, config.ranker.share)
+        return {
+            v: ranker.labelled(engine, examples.candidates, examples.contexts, Measure(v))[0]
+            for v in variants
+        }
+
+
+def _described(labels: dict[str, NDArray[np.float64]], context: NDArray[np.int32]) -> pa.Table:
+    """What each kind of label says of the candidates, and how often it says another order than Unbiased."""
     return pa.table(
         {
-            "policy": list(reports),
-            "candidates": [report["candidates"] for report in reports.values()],
-            "positive": [report["candidates with a utility"] for report in reports.values()],
+            "policy": list(labels),
+            "positive": [float(np.mean(found > 0)) for found in labels.values()],
+            "told": [told_apart(found, context) for found in labels.values()],
+            "other": [other_order(found, labels["unbiased"], context) for found in labels.values()],
         }
     )
+
+
+def told_apart(labels: NDArray[np.float64], context: NDArray[np.int32]) -> float:
+    """The share of the pairs of candidates of one context that have different labels.
+
+    >>> told_apart(np.array([1.0, 0, 0, 5]), np.array([0, 0, 0, 1]))
+    0.6666666666666666
+    """
+    return other_order(labels, np.zeros(len(labels)), context)
+
+
+def other_order(one: NDArray[np.float64], other: NDArray[np.float64], context: NDArray[np.int32]) -> float:
+    """The share of the pairs of candidates of one context that two labels do not order alike, ties counting as an
+    order of their own. Labels that differ by rounding alone are ties.
+
+    >>> other_order(np.array([2.0, 1, 1]), np.array([3.0, 1, 2]), np.array([0, 0, 0]))
+    0.3333333333333333
+    """
+    differ = total = 0
+    rounded = [np.round(labels, 9) for labels in (one, other)]
+    for apart in range(1, int(np.bincount(context).max(initial=1))):
+        together = context[apart:] == context[:-apart]
+        signs = [np.sign(labels[apart:] - labels[:-apart])[together] for labels in rounded]
+        differ += int(np.sum(signs[0] != signs[1]))
+        total += int(together.sum())
+    return differ / total if total else 0.0
 
 
 def _positive(name: str, folder: Path) -> Table:
     rows = tables.read(folder, LABELS).to_pylist()
     return Table(
         name,
-        "How many candidates a label speaks for",
+        "What the labels tell apart",
         (
             Column("Label"),
-            Column("Candidates"),
-            Column("with a label above 0"),
-            Column("Share", digits=4),
+            Column("Candidates above 0", digits=4),
+            Column("Pairs told apart", digits=4),
+            Column("Pairs in another order than Unbiased", digits=4),
         ),
-        tuple(
-            (named(r["policy"]), r["candidates"], r["positive"], r["positive"] / r["candidates"])
-            for r in rows
-        ),
-        "Of the ranker's training candidates. A label that many candidates share tells few of them apart; one that few "
-        "have tells more about position and less about the rest. Which of the two decides depends on how many queries "
-        "return a document.",
+        tuple((named(r["policy"]), r["positive"], r["told"], r["other"]) for r in rows),
+        "Shares of the ranker's training candidates, and of the pairs of candidates of one context. A "
+        "pairwise ranker sees "
+        "nothing but these orders: where almost no pair is in another order, two labels train almost the same ranker.",
     )
 
 
@@ -134,12 +175,7 @@ LABEL_ABLATIONS = Ablation(
     "label-ablations",
     "What the label must know",
     ("unbiased", "biased", "prescient", "prescient@5", "prescient@1"),
-    (
-        ("unbiased", "biased"),
-        ("unbiased", "prescient"),
-        ("prescient", "prescient@5"),
-        ("prescient@5", "prescient@1"),
-    ),
+    ORDERS["label-ablations"],
     "All rankers see the same candidates, features and searches; only the label differs. *Unbiased* is "
     "p[rank_q(a)] / p[logged rank], *Biased* is p[rank_q(a)] without the correction, *Prescient@k* is 1 where the "
     "query shows the clicked document among its first k results. A label is the mean over the searches of a context: "
@@ -149,11 +185,7 @@ PROPENSITY_ABLATIONS = Ablation(
     "propensity-ablations",
     "What a wrong propensity costs",
     ("unbiased", "misspecified@0.5", "misspecified@2"),
-    (
-        ("unbiased", "misspecified@0.5"),
-        ("unbiased", "misspecified@2"),
-        ("misspecified@0.5", "misspecified@2"),
-    ),
+    ORDERS["propensity-ablations"],
     "People look at rank k with a probability proportional to 1/k. *Misspecified (α)* learns from labels that assume "
     "k^-α instead, on the same log; the evaluation uses the right propensity.",
 )

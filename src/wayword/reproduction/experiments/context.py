@@ -21,11 +21,12 @@ from wayword.policies import Policy, Ranked, Retrieved, Shuffled
 from wayword.progress import Reporter
 from wayword.ranking import RANKERS
 from wayword.reproduction import measures
+from wayword.reproduction.experiments.paper import STORE
 from wayword.reproduction.material import Material
-from wayword.reproduction.report.exhibits import Section, Text
+from wayword.reproduction.report.exhibits import Cell, Column, Section, Table, Text
 from wayword.reproduction.report.numerals import number
 from wayword.reproduction.shared import TABLES, of_labels
-from wayword.reproduction.telling import Results, amount, by_position, pairs, ranged, utilities
+from wayword.reproduction.telling import Results, amount, by_position, named, pairs, ranged, utilities
 from wayword.retrieval.candidates import Candidates, Retriever
 from wayword.simulation.simulate import TRUTH
 from wayword.stages import Advance, Folders, Report, contexts, estimates, ranker, tables_in, threads
@@ -119,7 +120,8 @@ def write(out: Path, plain: Folders, at: Folders, config: Config, advance: Advan
     everything = measures.measure(out, at, lists | best, _among(ignores, typed, numbers, wide))
     informed = measures.measure(out, at, {}, _among(knows, typed, numbers, wide))
     merged = {**everything.lists, f"oracle{WITH}": informed.lists["oracle"]}
-    return measures.save(out, Outcomes(everything.own, merged, everything.bounded), config.evaluation)
+    outcome = Outcomes(everything.own, merged, everything.bounded)
+    return measures.save(out, outcome, config.evaluation, way=False)
 
 
 def _ranked(retriever: Retriever, features: Path, model: Path, config: Config) -> Ranked:
@@ -180,6 +182,7 @@ def section(folder: Path, right: float) -> Section:
                 strong=both,
                 bands=False,
             ),
+            _store(found),
             pairs(
                 "context_differences",
                 "What the column adds, search by search",
@@ -196,6 +199,19 @@ def section(folder: Path, right: float) -> Section:
             ),
         ),
     )
+
+
+def _store(found: Results) -> Table:
+    """The paper's table for its online store, beside ours."""
+    columns = (Column("Policy"), Column("Paper's store @1"), Column("Prefix only @1"), Column("With part @1"))
+    ours = {
+        name: (name, f"{name}{WITH}" if name not in ("logged", "unbiased") else name) for name in STORE
+    } | {"unbiased": ("unbiased", UNBIASED["both"])}
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (named(name), STORE[name], found.estimates.get((plain, 1)), found.estimates.get((informed, 1)))
+        for name, (plain, informed) in ours.items()
+    )
+    return Table("context_store", "The paper's online store and this world", columns, rows)
 
 
 def _conclusion(found: Results) -> str:

@@ -155,7 +155,8 @@ def section(folder: Path) -> Section:
     shown = found.best_last((LIGHT, TRANSFORMER, "retriever"))
     sampled = (
         f"Both rankers learn from the same {costs['contexts']:,} contexts and are tested on the {found.searches:,} "
-        f"searches of {costs['contexts']:,} others; a smaller sample than everywhere else, because a transformer's "
+        f"searches of {costs['contexts']:,} contexts of the test; a smaller sample than everywhere else, "
+        "because a transformer's "
         "vectors are long. The paper used bert-base-uncased; all-MiniLM-L6-v2 is a real transformer that installs "
         "from the package registry."
     )

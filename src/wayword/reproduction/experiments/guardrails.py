@@ -90,8 +90,7 @@ def section(folder: Path) -> Section:
             Text(
                 "MRR and Success@k ask how high the list shows the very query that the person went on to type. "
                 "Keystrokes saved is the share of the characters still to be typed that picking it saves, a pick "
-                "counting as one. A policy that leads people to better queries must lose on these; how much is the "
-                "price."
+                "counting as one. A policy that leads people to better queries may lose on these; this says how much."
             ),
             Table(
                 "guardrails",

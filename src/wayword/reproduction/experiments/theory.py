@@ -25,7 +25,9 @@ def introduction(theory: Theory) -> tuple[Exhibit, ...]:
     """The world that everything is measured in."""
     return (
         Text(
-            "Every statement of the paper's sections 4 and 5, checked in a tiny world whose truth is known exactly. A "
+            "The propositions and the theorem of the paper's sections 4 and 5, checked in a tiny world "
+            "whose truth is known "
+            "exactly. A "
             "person in a context issues one of a few queries, looks at one rank of the result page (rank k with "
             "probability p[k] ∝ 1/k), and clicks if the document there is relevant. Whatever can happen can be "
             f"counted, so measurements stand beside exact values. Seed {theory.seed}, effort {theory.effort:g}."
@@ -109,10 +111,15 @@ def care(theory: Theory) -> tuple[Exhibit, ...]:
         "**A gain, called a loss.** Δ̃ and L are larger for better rankers, but the paper minimises them. We maximise; "
         "the excess is L(S*) − L(Sₙ).",
         "**Pairs.** Theorem 1 counts unordered pairs; with ordered ones the gain and its excess would double.",
+        "**Lemma 1** (the expected estimate of the gain is the gain) follows from Proposition 1 and so "
+        "holds for visible "
+        "utility only; the table has both.",
         "**ρₙ.** The proof needs the number of pairs, E[N(N−1)] / (K(K−1)) for N useful queries. (ρₙ/K)² with "
         "ρₙ = E N is smaller when ρₙ > K, and leaves out pairs of a useful and a useless query. With one useful query "
         f"and K − 1 that pad the list, {found}; counting those pairs, the bound "
-        f"{'holds' if mended else '**fails too**'}.",
+        f"{'holds' if mended else '**fails too**'}. (B is taken over what q̄ returns, as above: read "
+        "strictly, Assumption 5 "
+        "makes B infinite as soon as a list is padded with queries that return nothing wanted, which the paper does.)",
     )
     return (
         Text("Where to read the paper with care", "heading"),

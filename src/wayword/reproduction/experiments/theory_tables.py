@@ -164,7 +164,7 @@ def generalization_table(found: Generalization) -> Table:
             Column("bound of Theorem 1", 3),
             Column("bound / excess", 0),
             Column("bound, pair by pair", 3),
-            Column("bound, first step only", 4),
+            Column("bound, symmetrisation only", 4),
         ),
         rows=tuple(
             (
@@ -186,8 +186,9 @@ def generalization_table(found: Generalization) -> Table:
             f"{found.contexts} contexts, {found.queries} queries, K = {found.candidates}, B = {found.ratio:.1f}; "
             f"{found.rankers} distinct rankers. The best of them gains {found.best_gain:.4f}, the best order of "
             f"every context {found.full_gain:.4f}. Bound: 4·B·(ρₙ/K)²·Rₙ(F), Rₙ(F) of the worst pair of queries. "
-            "*Pair by pair* sums Rₙ(q, q′) over the pairs that can count; *first step only* is 2·E sup 1/n Σ εᵢ · "
-            f"gainᵢ. *Excess in utility* has what logs cannot tell in it and tends to {found.floor:.5f}, not to 0."
+            "*Pair by pair* sums Rₙ(q, q′) over the pairs that can count; *symmetrisation only* is 2·E sup 1/n Σ εᵢ · "
+            "gainᵢ, before the proof takes pairs apart. *Excess in utility* has what logs cannot tell in "
+            f"it and tends to {found.floor:.5f}, not to 0."
         ),
     )
 
