@@ -64,11 +64,15 @@ def test_a_check_that_fails_is_said(small: Theory) -> None:
     assert "Not as expected" in drawn.bounding_conclusion(replace(four, searches=turned))
     five = small.generalization
     assert "fails" in drawn.generalization_conclusion(replace(five, bound=five.excess))
-    assert "slower than**" in drawn.generalization_conclusion(replace(five, slope=-0.1, slope_low=-0.2))
+    slow = replace(five, slope=-0.1, slope_low=-0.2, slope_high=0.0)
+    assert "not shown to be as fast as" in drawn.generalization_conclusion(slow)
+    assert "It says nothing about the size here" in drawn.generalization_conclusion(five)
+    tight = replace(five, bound=np.full_like(five.bound, 2 * five.high.max()), best_gain=five.high.max())
+    assert "It says nothing" not in drawn.generalization_conclusion(tight)
 
 
 def test_where_the_theorem_is_broken_stands_in_the_text(shown: Section) -> None:
     items = [e.text for e in shown.exhibits if isinstance(e, Text) and e.kind == "item"]
-    assert len(items) == 8
+    assert len(items) == 9
     assert "K = 16, 32 the excess is above the stated bound" in items[-1]
-    assert items[-1].endswith("the bound holds.")
+    assert "the bound holds. (B is taken over what q̄ returns" in items[-1]
