@@ -125,7 +125,7 @@ def test_correcting_for_position_wins_where_it_must(whole: Run) -> None:
     assert labels.differences["unbiased", "biased", 1].low > 0
     assert labels.differences["prescient@5", "prescient@1", 1].low > 0
     assert propensities.differences["unbiased", "misspecified@0.5", 1].low > 0
-    verdicts = {row["The paper found"]: row["Verdict @1"] for row in whole.table("paper_orders")}
+    verdicts = {row["The paper found"]: row["Verdict"] for row in whole.table("paper_orders")}
     assert verdicts["Unbiased > Biased"] == "as in the paper"
     assert verdicts["Misspecified (0.5) > Misspecified (2)"] == "the other way round"
 

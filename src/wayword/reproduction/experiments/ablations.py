@@ -16,15 +16,13 @@ from numpy.typing import NDArray
 from wayword import tables
 from wayword.config import Config
 from wayword.reproduction import measures
-from wayword.reproduction.experiments.paper import ORDERS
+from wayword.reproduction.experiments.paper import LABELS, ORDERS
 from wayword.reproduction.material import LISTS, Material, load_list
 from wayword.reproduction.report.exhibits import Column, Section, Table, Text
 from wayword.reproduction.shared import of_labels
 from wayword.reproduction.telling import Results, by_position, named, pairs, ranged, utilities, verdict
 from wayword.stages import Folders, Report, ranker, tables_in
 from wayword.utility import Measure
-
-LABELS = "labels"
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+from wayword import tables
 from wayword.evaluation import CUTOFFS
 from wayword.reproduction.experiments.statistics import FILE
-from wayword.reproduction.report.exhibits import Cell, Column, Section, Table, Text
+from wayword.reproduction.report.exhibits import Cell, Column, Interval, Section, Table, Text
 from wayword.reproduction.telling import Results, named, verdict
 
 NAME = "paper"
+LABELS = "labels"
+"""The table of what each label of an ablation tells apart."""
 PAPER: dict[str, tuple[float | None, ...]] = {
     "logged": (1.000, None, None),
     "random": (0.7867, 0.7867, 0.7867),
@@ -66,9 +69,12 @@ def section(folders: dict[str, Path], statistics: Path, world: str) -> Section:
         "The paper's numbers and ours",
         (
             _orders(found),
+            *(Text(item, "item") for item in _agreement(found)),
             _beside(found),
-            Text(_agreement(found)),
             *map(Text, _why(found["core"], read, world)),
+            *map(Text, _prescience(found["label-ablations"], folders["label-ablations"])),
+            Text("Where the setup differs from the paper's", "heading"),
+            *(Text(item, "item") for item in SETUP),
         ),
     )
 
@@ -76,25 +82,24 @@ def section(folders: dict[str, Path], statistics: Path, world: str) -> Section:
 def _orders(found: dict[str, Results]) -> Table:
     columns = (
         Column("The paper found"),
-        *(c for k in CUTOFFS for c in (Column(f"Difference @{k}", sign=True), Column(f"Verdict @{k}"))),
+        *(Column(f"Difference @{k}", sign=True) for k in CUTOFFS),
+        Column("Verdict"),
     )
     rows: list[tuple[Cell, ...]] = []
     for name, results in found.items():
         for better, worse in ORDERS[name]:
-            cells: list[Cell] = [f"{named(better)} > {named(worse)}"]
-            for k in CUTOFFS:
-                gap = results.differences.get((better, worse, k))
-                cells += [gap, verdict(gap) if gap else None]
-            rows.append(tuple(cells))
+            gaps = {k: results.differences.get((better, worse, k)) for k in CUTOFFS}
+            told = "; ".join(f"{kind}{_at(ks, gaps)}" for kind, ks in _verdicts(gaps).items())
+            rows.append((f"{named(better)} > {named(worse)}", *gaps.values(), told))
     return Table(
         "paper_orders",
         "Is the paper's order there? Paired differences with 95% intervals",
         columns,
         tuple(rows),
         "A verdict is given by the interval: above 0 is as in the paper, below 0 the other way round, and one that "
-        "holds 0 does not tell the two apart. The intervals resample the test searches; they hold neither "
-        "the chance of "
-        "another training log (`--seeds` shows that) nor a correction for so many comparisons, so one that just misses "
+        "holds 0 does not tell the two apart. The intervals resample the test searches; they hold neither the chance "
+        "of another training log (`--seeds` shows that) nor a correction for so many comparisons, so one "
+        "that just misses "
         "0 says little. Misspecified (0.5) > Misspecified (2) is the paper's finding that fatter tails hurt less.",
     )
 
@@ -121,22 +126,51 @@ def _beside(found: dict[str, Results]) -> Table:
     )
 
 
-def _agreement(found: dict[str, Results]) -> str:
+def _verdicts(gaps: dict[int, Interval | None]) -> dict[str, list[int]]:
+    """The verdicts on one order and the cutoffs that they are given at."""
+    told: dict[str, list[int]] = {}
+    for k, gap in gaps.items():
+        if gap is not None:
+            told.setdefault(verdict(gap), []).append(k)
+    return told
+
+
+def _at(ks: list[int], gaps: dict[int, Interval | None]) -> str:
+    """Where a verdict is given, unless it is everywhere."""
+    everywhere = [k for k, gap in gaps.items() if gap is not None]
+    return "" if ks == everywhere else f" at {' and '.join(map(str, ks))}"
+
+
+def _agreement(found: dict[str, Results]) -> list[str]:
+    """The verdicts in words."""
     told: dict[str, list[str]] = {}
     for name, results in found.items():
         for better, worse in ORDERS[name]:
-            for k in CUTOFFS:
-                if gap := results.differences.get((better, worse, k)):
-                    told.setdefault(verdict(gap), []).append(f"{named(better)} > {named(worse)} @{k}")
-    parts = []
-    for kind, verb in (
-        ("as in the paper", "These orders are as in the paper"),
-        ("not told apart", "These are not told apart on this test set"),
-        ("the other way round", "These are the other way round"),
-    ):
-        if kind in told:
-            parts.append(f"**{verb}:** {', '.join(told[kind])}.")
-    return " ".join(parts)
+            gaps = {k: results.differences.get((better, worse, k)) for k in CUTOFFS}
+            for kind, ks in _verdicts(gaps).items():
+                told.setdefault(kind, []).append(f"{named(better)} > {named(worse)}{_at(ks, gaps)}")
+    words = {
+        "as in the paper": "As in the paper",
+        "not told apart": "Not told apart on this test set",
+        "the other way round": "The other way round",
+    }
+    return [f"**{words[kind]}:** {', '.join(told[kind])}." for kind in words if kind in told]
+
+
+def _prescience(found: Results, folder: Path) -> list[str]:
+    """Why a label that knows less can be the better one, where it is."""
+    if not found.differences["prescient@5", "prescient@1", 1].high < 0:
+        return []
+    above = {row["policy"]: row["positive"] for row in tables.read(folder, LABELS).to_pylist()}
+    return [
+        "**Prescient labels are in the opposite order.** The paper names two effects that compete: with a larger k the "
+        "label says more about which queries lead to a wanted document at all, with a smaller one more about where it "
+        f"stands there; in its data the first wins. Here {above['prescient']:.0%} of the candidates return the clicked "
+        f"document, and only {above['prescient@1']:.0%} show it first: position decides, and with p ∝ 1/k most of the "
+        "utility is at the first rank. A likely reason why Prescient@1 labels even beat Unbiased ones, where they do: "
+        "XGBoost's pairwise objective counts every pair alike, however small the difference in utility, so most of "
+        "what it learns from Unbiased labels is the order of candidates that show the document far down."
+    ]
 
 
 SETUP = (
@@ -170,7 +204,7 @@ def _why(core: Results, statistics: dict[str, Any], world: str) -> list[str]:
     return [
         f"**Why values differ: other data.** Documents are ranked here by {engine}; in the paper by PECOS trained on "
         f"the very titles that are its queries. A random candidate is worth {random:.3f} here and 0.787 there.",
-        f"**Fewer searches per context.** The ranker learned from {samples:,} searches in {contexts:,} contexts "
+        f"**Searches per context.** The ranker learned from {samples:,} searches in {contexts:,} contexts "
         f"({density:.1f} each), the paper's from {PAPERS_PAIRS:,} ({PAPERS_SAMPLES_PER_CONTEXT:.1f} each). "
         f"{single:.0%} of our contexts have one search. There all labels come from one click, and a pairwise ranker, "
         "which sees their order and not their size, learns the same from Unbiased, Biased and Misspecified labels: the "
