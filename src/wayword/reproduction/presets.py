@@ -68,8 +68,8 @@ def preset(world: str, *, clicks: int | None = None, quick: bool = False) -> Pre
 def _quick(chosen: Preset, tables: dict[str, dict[str, Any]], clicks: int) -> Preset:
     settings = {
         **tables,
-        "retriever": {"model": "pecos", "max_instances": 20_000, "candidates": 20},
+        "retriever": {"model": "pecos", "max_instances": 15_000, "candidates": 20},
         "ranker": {**HALF, "rounds": 20},
         "evaluation": {"bootstrap": 300},
     }
-    return replace(chosen, clicks=clicks, settings=Config.parse(settings), encoded=60, effort=0.1, quick=True)
+    return replace(chosen, clicks=clicks, settings=Config.parse(settings), encoded=50, effort=0.1, quick=True)

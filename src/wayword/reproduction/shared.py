@@ -13,7 +13,6 @@ from wayword.ceiling import ceiling
 from wayword.config import Config, UtilityConfig
 from wayword.contexts import ContextColumns
 from wayword.evaluation import DEEPEST
-from wayword.features import make_encoder
 from wayword.features.pairs import Featuriser
 from wayword.pipeline import Stage, retriever_settings
 from wayword.policies import Policy, Retrieved, Shuffled
@@ -74,12 +73,7 @@ def write_examples(out: Path, at: Folders, config: Config) -> Report:
         ranker.fill(engine, at, config.ranker.share)
         chosen = ranker.training_contexts(engine, config.ranker.max_contexts)
     typed = contexts.load(at["contexts"]).take(pa.array(chosen))
-    featuriser = Featuriser.build(
-        retrievers.texts,
-        retrievers.popularity.astype(np.float64),
-        make_encoder(retrievers.texts, config.features),
-        ContextColumns.fit(typed),
-    )
+    featuriser = ranker.featuriser_of(retrievers, config, ContextColumns.fit(typed))
     featuriser.save(out / ranker.FEATURES)
     return _save(out, chosen, typed, retrievers, featuriser, config)
 

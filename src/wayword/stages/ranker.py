@@ -1,5 +1,6 @@
 """ranker: features, and a model that orders candidates by the utility they had (the paper's Fig. 2)."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -28,10 +29,12 @@ def write(
     advance: Advance,
     *,
     columns: bool = True,
+    prepared: Featuriser | None = None,
 ) -> Report:
     """Fill `out`. Popularity comes from the retriever's split: no search enters the features of its own example.
 
-    Without `columns` the ranker does not see the extra columns of the contexts.
+    Without `columns` the ranker does not see the extra columns of the contexts. `prepared` has described the same
+    queries before, with the same settings.
     """
     retrievers = Retrievers.load(at, config.retriever)
     with tables_in(out) as engine:
@@ -40,17 +43,23 @@ def write(
         typed = contexts.load(at["contexts"]).take(pa.array(chosen))
         candidates = retrievers.trained.retrieve(typed, config.retriever.candidates)
         labels, searches = labelled(engine, candidates, chosen, measure)
-    featuriser = Featuriser.build(
-        retrievers.texts,
-        retrievers.popularity.astype(np.float64),
-        make_encoder(retrievers.texts, config.features),
-        ContextColumns.fit(typed if columns else typed.select([PREFIX])),
-    )
+    seen = ContextColumns.fit(typed if columns else typed.select([PREFIX]))
+    featuriser = replace(prepared, columns=seen) if prepared else featuriser_of(retrievers, config, seen)
     featuriser.save(out / FEATURES)
     examples = Examples.of(featuriser.features(typed, candidates), labels, candidates.context, searches)
     ranker = RANKERS[config.ranker.model].fit(examples, config.ranker, threads=threads(), progress=advance)
     ranker.save(out / MODEL)
     return counts(examples)
+
+
+def featuriser_of(retrievers: Retrievers, config: Config, columns: ContextColumns) -> Featuriser:
+    """What describes contexts with these columns and the queries of a workspace."""
+    return Featuriser.build(
+        retrievers.texts,
+        retrievers.popularity.astype(np.float64),
+        make_encoder(retrievers.texts, config.features),
+        columns,
+    )
 
 
 def counts(examples: Examples) -> Report:

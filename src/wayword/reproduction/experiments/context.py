@@ -73,6 +73,7 @@ def stages(config: Config, at: Folders, plain: Folders, plain_key: str, tell: Re
                 Measure(),
                 tell.advance,
                 columns=ranker_knows,
+                prepared=Featuriser.load(plain["examples"] / ranker.FEATURES),
             ),
             after=(*TABLES, "retriever"),
         )
