@@ -268,7 +268,11 @@ def reproduce(
     out: Annotated[Path, typer.Option(help="Folder for the report, its figures and its tables.")],
     world: Annotated[str, typer.Option(help="debian, debian-pecos, packages or xmc:PATH")] = "debian",
     only: Annotated[
-        list[str] | None, typer.Option(help="An experiment, such as label-ablations. May be repeated.")
+        list[str] | None,
+        typer.Option(
+            help="One experiment alone; may be repeated: core, paper, label-ablations, propensity-ablations, "
+            "training-size, context, encoders, guardrails, theory, statistics."
+        ),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="A tenth of the clicks and less work: three minutes.")

@@ -46,12 +46,10 @@ class Reporter:
 
 
 class _State(ProgressColumn):
-    """The time left while a stage works; how it ended afterwards."""
+    """The time left, as far as anything is known of it."""
 
     def render(self, task: Task) -> Text:
         """See `ProgressColumn.render`."""
-        if task.finished:
-            return Text(str(task.fields["state"]))
         left = task.fields.get("left") or task.time_remaining
         if left is None and task.fields.get("expected"):
             left = max(task.fields["expected"] - (task.elapsed or 0.0), 0.0)
@@ -83,7 +81,7 @@ class Bars(Reporter):
 
     def begin(self, stage: str, *, expected: float | None = None) -> None:
         """See `Reporter.begin`."""
-        self._task = self._bars.add_task(stage, total=None, state="", expected=expected)
+        self._task = self._bars.add_task(stage, total=None, expected=expected)
 
     def advance(self, done: int, total: int) -> None:
         """See `Reporter.advance`."""
@@ -92,9 +90,10 @@ class Bars(Reporter):
     def end(self, stage: str, *, reused: bool, seconds: float) -> None:
         """See `Reporter.end`."""
         state = "unchanged" if reused else f"{seconds:.1f} s"
-        self._update(total=1, completed=1, state=state)
-        if not self._console.is_terminal:
-            self._say(f"{stage}: {state}")
+        if self._task is not None:
+            self._bars.remove_task(self._task)  # what is done scrolls away above what is under way
+            self._task = None
+        self._say(f"{'✓ ' if self._console.is_terminal else ''}{stage}: {state}")
 
     def note(self, text: str) -> None:
         """See `Reporter.note`."""
@@ -103,8 +102,8 @@ class Bars(Reporter):
     def overall(self, done: float, total: float, seconds_left: float) -> None:
         """See `Reporter.overall`."""
         if self._all is None:
-            self._all = self._bars.add_task("all", total=None, state="", left=None)
-        self._bars.update(self._all, total=total, completed=done, left=seconds_left, state="done")
+            self._all = self._bars.add_task("all", total=None, left=None)
+        self._bars.update(self._all, total=max(total, done + 1e-6), completed=done, left=seconds_left)
 
     def finish(self, made: list[str]) -> None:
         """See `Reporter.finish`."""

@@ -245,6 +245,7 @@ def test_one_experiment_alone_leaves_the_others_in_the_workspace(whole: Run, tmp
         "label_ablations",
         "label_ablations_differences",
         "label_ablations_labels",
+        "origin",
         "time_steps",
     ]
     assert run(whole.out, seeds=2).told.made == []
@@ -262,6 +263,29 @@ def test_an_unknown_experiment_is_refused_before_any_work(tmp_path: Path) -> Non
     assert not (tmp_path / "none").exists()
     with pytest.raises(WaywordError, match="has no parts"):
         reproduce(f"xmc:{tmp_path}", out=tmp_path / "none", only=["context"])
+
+
+def test_the_lead_says_that_quick_is_a_trial_and_how_popular_completion_does(whole: Run) -> None:
+    text = (whole.out / "report.md").read_text(encoding="utf-8")
+    lead = text[: text.index("## Who leads")]
+    assert "A quick trial, not to be quoted" in lead
+    assert "most popular completion:" in lead
+    assert "is on no page that they see" in lead
+
+
+def test_theory_alone_needs_no_log(tmp_path: Path) -> None:
+    told = run(tmp_path, only=("theory",)).told
+    assert told.made == ["theory"]
+    assert [path.name for path in (tmp_path / "workspace").iterdir() if path.is_dir()] == [f"{NAME}-0"]
+
+
+def test_seeds_repeat_what_is_asked_for(whole: Run, tmp_path: Path) -> None:
+    told = Told()
+    options = {"clicks": CLICKS, "quick": True, "workspace": whole.out / "workspace", "reporter": told}
+    reproduce("built", out=tmp_path, only=["core"], seeds=2, **options)
+    assert told.made == []
+    assert "label_ablations" not in told.found
+    assert "Of 8 comparisons" in (tmp_path / "report.md").read_text(encoding="utf-8")
 
 
 def test_every_experiment_has_its_section(whole: Run) -> None:

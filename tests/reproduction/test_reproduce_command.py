@@ -96,3 +96,19 @@ def test_what_cannot_be_done_is_said_in_one_line(tmp_path: Path, arguments: list
     assert said in finished.err
     assert "Traceback" not in finished.err
     assert not (tmp_path / "out").exists()
+
+
+def test_a_log_too_short_to_tell_anything_is_said_in_one_line(tmp_path: Path) -> None:
+    arguments = ["reproduce", "--world", "packages", "--quick", "--clicks", "5", "--only", "core"]
+    finished = wayword(*arguments, "--out", tmp_path / "out")
+    assert finished.code == 2
+    assert "Traceback" not in finished.err
+    assert "Warning" not in finished.err
+
+
+def test_an_out_that_is_a_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    finished = wayword("reproduce", "--quick", "--out", tmp_path / "file")
+    assert finished.code == 2
+    assert "is a file; expected a folder for the report" in finished.err
+    assert (tmp_path / "file").read_text() == "mine"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayword.config import RankerConfig
-from wayword.errors import WaywordError
+from wayword.errors import LogError
 from wayword.retrieval.candidates import Candidates
 
 Progress = Callable[[int, int], None]
@@ -33,7 +33,7 @@ class Examples:
     def __post_init__(self) -> None:
         rows, groups = len(self.features), len(self.sizes)
         if not rows:
-            raise WaywordError(
+            raise LogError(
                 "No context of the ranker's split has a candidate, so there is nothing to learn from. "
                 "Give a longer log, or a retriever that proposes more queries."
             )

@@ -8,7 +8,7 @@ from typing import Any
 
 from wayword.artefact import digest_of_file
 from wayword.config import Config
-from wayword.errors import WaywordError
+from wayword.errors import LogError, WaywordError
 from wayword.pipeline import Stage, choose_retriever
 from wayword.pipeline import stages as pipeline_stages
 from wayword.progress import Reporter
@@ -46,39 +46,47 @@ class Bench:
     chosen: Preset
     seed: int
     plain: Laboratory
-    part: Laboratory
     tell: Reporter
+    stack: ExitStack
+    folder: Path
+    """Of the log with the column; opened only if it is needed."""
+    part: Laboratory | None = None
     results: dict[str, Path] = field(default_factory=dict)
     """The experiments so far and where their results are."""
 
     @classmethod
     def open(cls, stack: ExitStack, place: Path, chosen: Preset, seed: int, tell: Reporter) -> "Bench":
         """Open the folders of a seed for as long as `stack` lasts."""
-        folders = (place / f"{chosen.name}-seed-{seed}", place / f"{chosen.name}-seed-{seed}-part")
-        plain, part = (Laboratory(stack.enter_context(building(folder, tell))) for folder in folders)
-        bench = cls(chosen.seeded(seed), seed, plain, part, tell)
-        plain.plan({"world": bench._world(None)})
-        part.plan({"world": bench._world(chosen.part_right)})
+        name = f"{chosen.name}-seed-{seed}"
+        plain = Laboratory(stack.enter_context(building(place / name, tell)))
+        bench = cls(chosen.seeded(seed), seed, plain, tell, stack, place / f"{name}-part")
+        plain.plan({"world": bench._world(None), **bench._theory_stage()})
         return bench
 
     def result(self, experiment: str) -> Path:
         """Where the results of an experiment are, made now unless they are there."""
         if experiment not in self.results:
-            self._prepare(experiment)
-            self.results[experiment] = self.plain.path(stage_of(experiment))
+            try:
+                self._prepare(experiment)
+                self.results[experiment] = self.plain.path(stage_of(experiment))
+            except LogError as problem:
+                raise LogError(f"The experiment {experiment!r}: {problem}") from problem
         return self.results[experiment]
 
     def expected(self, experiments: Iterable[str]) -> list[str]:
         """The stages that the results of these experiments will need, each once; the log is made for it."""
-        self._plan()
         wanted = set(experiments)
+        if wanted == {THEORY}:
+            return [THEORY]
+        self._plan()
         plain = [stage_of(name) for name in wanted - {context.NAME}]
         if context.NAME not in wanted:
             return self.plain.missing(*plain)
         return [*self.plain.missing(*plain, *context.AFTER), *context.needed(), context.NAME]
 
     def _prepare(self, experiment: str) -> None:
-        self._plan()
+        if experiment != THEORY:
+            self._plan()
         if experiment == context.NAME:
             self._plan_context()
 
@@ -100,12 +108,13 @@ class Bench:
             raise WaywordError(
                 f"The world {self.chosen.world!r} has no parts for the experiment {context.NAME!r}."
             )
-        config, at, plain = self.chosen.settings, self.part.build.folders, self.plain.build
+        part = self._open_part()
+        config, at, plain = self.chosen.settings, part.build.folders, self.plain.build
         used = {name: plain.stages[name] for name in context.AFTER}
-        self.part.plan(self._log_stages(self.part))
-        self.part.plan(context.stages(config, at, plain.folders, digest(used), self.tell))
-        self.part.need(*context.needed())
-        inputs = {"format": FORMAT, "part": dict(self.part.build.stages), **config.of_stage("evaluation")}
+        part.plan(self._log_stages(part))
+        part.plan(context.stages(config, at, plain.folders, digest(used), self.tell))
+        part.need(*context.needed())
+        inputs = {"format": FORMAT, "part": dict(part.build.stages), **config.of_stage("evaluation")}
         self.plain.plan(
             {
                 context.NAME: Stage(
@@ -115,6 +124,17 @@ class Bench:
                 )
             }
         )
+
+    def _open_part(self) -> Laboratory:
+        if self.part is None:
+            self.part = Laboratory(self.stack.enter_context(building(self.folder, self.tell)))
+            self.part.plan({"world": self._world(self.chosen.part_right)})
+        return self.part
+
+    def _theory_stage(self) -> dict[str, Stage]:
+        """It has a world of its own."""
+        inputs = {"seed": self.seed, "effort": self.chosen.effort, "format": FORMAT}
+        return {THEORY: Stage(inputs, lambda new: _theory(new, self.seed, self.chosen.effort))}
 
     def _world(self, right: float | None) -> Stage:
         chosen, seed = self.chosen, self.seed
@@ -187,10 +207,6 @@ class Bench:
                 lambda new: encoders.write(new, at, config, most, names),
                 after=(*encoders.AFTER, *(f"encoder_{name}" for name in names)),
             ),
-            THEORY: Stage(
-                {"seed": self.seed, "effort": self.chosen.effort},
-                lambda new: _theory(new, self.seed, self.chosen.effort),
-            ),
         }
         for ablation in (LABEL_ABLATIONS, PROPENSITY_ABLATIONS):
             found[ablation.name] = Stage(compared, _writer(ablation, at, config), ablation.after)
@@ -201,13 +217,14 @@ class Bench:
 
     def artefacts(self) -> Mapping[str, str]:
         """Every artefact that was used, by what it is."""
-        with_part = {f"{name} (with part)": artefact for name, artefact in self.part.build.stages.items()}
+        of_part = self.part.build.stages if self.part else {}
+        with_part = {f"{name} (with part)": artefact for name, artefact in of_part.items()}
         return {**self.plain.build.stages, **with_part}
 
     def finish(self, *, prune: bool) -> None:
         """Write the manifests; `prune` removes what no experiment of this preset used."""
         for of in (self.plain, self.part):
-            if of.build.stages:
+            if of is not None and of.build.stages:
                 of.build.finish(self.chosen.settings.saved(), prune=prune)
 
 

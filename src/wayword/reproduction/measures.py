@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from wayword import tables
 from wayword.config import EvaluationConfig
+from wayword.errors import LogError
 from wayword.evaluation import Outcomes, at_cutoffs, estimate, interval, outcomes, resample
 from wayword.reproduction.material import Material
 from wayword.retrieval.candidates import Candidates
@@ -34,6 +35,10 @@ def measure(out: Path, at: Folders, lists: dict[str, Candidates], tests: Materia
 
 def save(out: Path, outcome: Outcomes, config: EvaluationConfig, *, way: bool = True) -> dict[str, int]:
     """The tables `estimates`, `differences`, `positions`, and `ways` where there is one ceiling for all."""
+    if not outcome.own.sum() > 0:
+        raise LogError(
+            f"Of {len(outcome.own):,} test searches none has a logged utility to compare with. Ask for more clicks."
+        )
     found = dict(zip(("estimates", "differences"), estimate(outcome, config), strict=True))
     found["positions"] = at_positions(outcome, config)
     if way and {"random", "ceiling"} <= outcome.lists.keys():

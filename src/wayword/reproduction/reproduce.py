@@ -14,7 +14,7 @@ from pathlib import Path
 from wayword.errors import WaywordError
 from wayword.progress import Reporter
 from wayword.reproduction.bench import THEORY, Bench
-from wayword.reproduction.experiments import context, core, encoders, guardrails, paper, sizes, times
+from wayword.reproduction.experiments import context, core, encoders, guardrails, origin, paper, sizes, times
 from wayword.reproduction.experiments import seeds as spread
 from wayword.reproduction.experiments import statistics as data
 from wayword.reproduction.experiments.ablations import LABEL_ABLATIONS, PROPENSITY_ABLATIONS
@@ -69,22 +69,26 @@ def reproduce(
     `seeds` repeats the core ones on other logs.
     """
     check_name(world)
+    if Path(out).exists() and not Path(out).is_dir():
+        raise WaywordError(f"{out} is a file; expected a folder for the report. Give another.")
     chosen = preset(world, clicks=clicks, quick=quick)
     wanted = _wanted(only, chosen)
     place = Path(workspace) if workspace is not None else Path(out) / "workspace"
     place.mkdir(parents=True, exist_ok=True)
     schedule = Schedule(reporter or Reporter(), place / TIMES)
-    repeated = [_repeat(place, chosen, number, schedule) for number in range(seed + 1, seed + seeds)]
+    again = [name for name in spread.REPEATED if name in wanted] or [core.NAME]
+    repeated = [_repeat(place, chosen, number, again, schedule) for number in range(seed + 1, seed + seeds)]
     with ExitStack() as stack:
         bench = Bench.open(stack, place, chosen, seed, schedule)
         schedule.expect(bench.expected(_measured(wanted)))
         sections = [_section(name, bench) for name in wanted]
         if repeated:
-            first = {name: bench.result(name) for name in spread.REPEATED}
+            first = {name: bench.result(name) for name in again}
             sections.append(spread.section([first, *repeated], range(seed, seed + seeds)))
         sections.append(times.section(bench.artefacts(), schedule.artefacts))
+        sections.append(origin.section(chosen, seed, seeds, only))
         bench.finish(prune=not only)
-        report = Report(_title(chosen), lead(bench.results), tuple(sections))
+        report = Report(_title(chosen), lead(bench.results, chosen), tuple(sections))
     page.write(report, Path(out))
     return Path(out) / "report.html"
 
@@ -94,9 +98,9 @@ def _wanted(only: Sequence[str], chosen: Preset) -> list[str]:
     possible = [name for name in EXPERIMENTS if name != context.NAME or chosen.part_right is not None]
     for name in only:
         if name not in EXPERIMENTS:
-            close = difflib.get_close_matches(name, EXPERIMENTS, n=1, cutoff=0.0)[0]
-            known = ", ".join(EXPERIMENTS)
-            raise WaywordError(f"Unknown experiment {name!r}. Did you mean {close!r}? Known: {known}.")
+            close = difflib.get_close_matches(name.lower(), EXPERIMENTS, n=1)
+            guess = f" Did you mean {close[0]!r}?" if close else ""
+            raise WaywordError(f"Unknown experiment {name!r}.{guess} Known: {', '.join(EXPERIMENTS)}.")
         if name not in possible:
             raise WaywordError(
                 f"The world {chosen.world!r} has no parts, which the experiment {name!r} needs."
@@ -110,12 +114,14 @@ def _measured(wanted: Sequence[str]) -> set[str]:
     return {*wanted, *others} - {paper.NAME}
 
 
-def _repeat(place: Path, chosen: Preset, seed: int, schedule: Schedule) -> dict[str, Path]:
+def _repeat(
+    place: Path, chosen: Preset, seed: int, experiments: Sequence[str], schedule: Schedule
+) -> dict[str, Path]:
     """The experiments that show the spread, on the log of another seed."""
     with ExitStack() as stack:
         bench = Bench.open(stack, place, chosen, seed, schedule)
-        schedule.expect(bench.expected(spread.REPEATED))
-        found = {name: bench.result(name) for name in spread.REPEATED}
+        schedule.expect(bench.expected(experiments))
+        found = {name: bench.result(name) for name in experiments}
         bench.finish(prune=False)
     return found
 

@@ -145,10 +145,11 @@ def by_position(
     names: Mapping[str, str] = NAMES,
     strong: str = "unbiased",
     bands: bool = True,
+    styles: Mapping[str, int] = STYLES,
 ) -> Figure:
     """The paper's figures: the mean utility of the query at positions 1 to 5, with intervals unless lines are close:
     those of policies on the same searches move together, and only their paired difference tells them apart."""
-    known = all(policy in STYLES for policy in policies)
+    known = all(policy in styles for policy in policies)
     series = []
     for policy in policies:
         found = [(j, results.positions[policy, j]) for j in range(1, 6) if (policy, j) in results.positions]
@@ -160,7 +161,7 @@ def by_position(
                 [v.low for _, v in found] if bands else None,
                 [v.high for _, v in found] if bands else None,
                 strong=policy == strong,
-                style=STYLES[policy] if known else None,
+                style=styles[policy] if known else None,
             )
         )
     description = "; ".join(f"{s.name}: {', '.join(f'{y:.3f}' for y in s.y)}" for s in series)
@@ -200,13 +201,37 @@ def ranged(
     return Figure(name, title, conclusion, svg, description)
 
 
+SMALLEST = 0.0005
+"""What three digits show as 0: an interval that is no further from 0 than this does not tell two policies apart."""
+
+
 def verdict(difference: Interval | None) -> str:
     """Whether the first of two policies is better, as the paper found."""
     if difference is None:
         return "not measured"
-    if difference.low > 0:
+    if difference.low >= SMALLEST:
         return "as in the paper"
-    return "the other way round" if difference.high < 0 else "not told apart"
+    return "the other way round" if difference.high <= -SMALLEST else "not told apart"
+
+
+def compared(difference: Interval) -> str:
+    """The first of two policies against the second, in words."""
+    words = {"as in the paper": "better than", "the other way round": "worse than"}
+    return words.get(verdict(difference), "not told apart from")
+
+
+def over_positions(results: Results, policies: Sequence[str], *, names: Mapping[str, str] = NAMES) -> str:
+    """Who is best and worst at the first and at the last position that is drawn."""
+    told = []
+    for position in (1, 5):
+        found = {policy: results.positions[policy, position].value for policy in policies}
+        best, worst = max(found, key=lambda p: found[p]), min(found, key=lambda p: found[p])
+        told.append(
+            f"at position {position} {named(best, names)} is highest ({found[best]:.3f}) and {named(worst, names)} "
+            f"lowest ({found[worst]:.3f})"
+        )
+    sentence = "; ".join(told)
+    return f"{sentence[0].upper()}{sentence[1:]}."
 
 
 def amount(found: Interval, *, sign: bool = False) -> str:

@@ -20,7 +20,7 @@ from wayword.reproduction.experiments.paper import LABELS, ORDERS
 from wayword.reproduction.material import LISTS, Material, load_list
 from wayword.reproduction.report.exhibits import Column, Section, Table, Text
 from wayword.reproduction.shared import of_labels
-from wayword.reproduction.telling import Results, by_position, named, pairs, ranged, utilities, verdict
+from wayword.reproduction.telling import Results, by_position, named, over_positions, pairs, ranged, utilities
 from wayword.stages import Folders, Report, ranker, tables_in
 from wayword.utility import Measure
 
@@ -66,7 +66,7 @@ class Ablation:
                 by_position(
                     f"{file}_positions",
                     "Mean utility at each position",
-                    _orders(found, self.ordered),
+                    over_positions(found, shown),
                     found,
                     shown,
                     bands=False,
@@ -148,7 +148,8 @@ def _positive(name: str, folder: Path) -> Table:
         tuple((named(r["policy"]), r["positive"], r["told"], r["other"]) for r in rows),
         "Shares of the ranker's training candidates, and of the pairs of candidates of one context. A "
         "pairwise ranker sees "
-        "nothing but these orders: where almost no pair is in another order, two labels train almost the same ranker.",
+        "no size, only these orders (a tie counts as an order): where almost no pair is in another order, two labels "
+        "train almost the same ranker.",
     )
 
 
@@ -160,13 +161,6 @@ def _best(found: Results, shown: Sequence[str]) -> str:
         f"{named(best)} labels give the best first completion ({found.estimates[best, 1].value:.3f}), "
         f"{named(worst)} the worst ({found.estimates[worst, 1].value:.3f}){told}."
     )
-
-
-def _orders(found: Results, ordered: Sequence[tuple[str, str]]) -> str:
-    verdicts = [verdict(found.differences.get((a, b, 5))) for a, b in ordered]
-    counts = {v: verdicts.count(v) for v in ("as in the paper", "not told apart", "the other way round")}
-    told = ", ".join(f"{n} {v}" for v, n in counts.items() if n)
-    return f"Of the {len(ordered)} orders that the paper found at 5, these are: {told}."
 
 
 LABEL_ABLATIONS = Ablation(

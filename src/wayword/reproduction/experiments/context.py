@@ -26,7 +26,16 @@ from wayword.reproduction.material import Material
 from wayword.reproduction.report.exhibits import Cell, Column, Section, Table, Text
 from wayword.reproduction.report.numerals import number
 from wayword.reproduction.shared import TABLES, of_labels
-from wayword.reproduction.telling import Results, amount, by_position, named, pairs, ranged, utilities
+from wayword.reproduction.telling import (
+    Results,
+    amount,
+    by_position,
+    named,
+    over_positions,
+    pairs,
+    ranged,
+    utilities,
+)
 from wayword.retrieval.candidates import Candidates, Retriever
 from wayword.simulation.simulate import TRUTH
 from wayword.stages import Advance, Folders, Report, contexts, estimates, ranker, tables_in, threads
@@ -54,6 +63,18 @@ NAMES = {
     UNBIASED["ranker"]: "Unbiased, part in ranker",
     f"oracle{WITH}": "Oracle, with part",
     f"ceiling{WITH}": "Ceiling, with part",
+}
+
+
+STYLES = {
+    UNBIASED["both"]: 0,
+    "retriever": 1,
+    f"retriever{WITH}": 2,
+    UNBIASED["ranker"]: 3,
+    "ceiling": 4,
+    UNBIASED["retriever"]: 5,
+    "unbiased": 6,
+    f"ceiling{WITH}": 7,
 }
 
 
@@ -154,7 +175,9 @@ def section(folder: Path, right: float) -> Section:
                 "The paper's online store knew more than the prefix. Here the log has a column `part`: which part of "
                 f"the archive the person browses. It is right with probability {right:g}, otherwise it names another "
                 "part. The policies are those of the paper's table for the store, on the same searches with and "
-                "without the column; the ceiling is that of what each policy sees."
+                "without the column; the ceiling is that of what each policy sees. Random shuffles anew "
+                "for every part, so it "
+                "is not to the last digit that of the core table."
             ),
             ranged(
                 "context_utility",
@@ -176,12 +199,14 @@ def section(folder: Path, right: float) -> Section:
             by_position(
                 "context_positions",
                 "Mean utility at each position",
-                _where(found),
+                f"{over_positions(found, [n for n in drawn if not n.startswith('ceiling')], names=NAMES)} "
+                f"{_where(found)}",
                 found,
                 drawn,
                 names=NAMES,
                 strong=both,
                 bands=False,
+                styles=STYLES,
             ),
             _store(found),
             pairs(

@@ -8,7 +8,16 @@ from wayword.reproduction.material import load_lists
 from wayword.reproduction.report.exhibits import Section, Text
 from wayword.reproduction.report.numerals import number
 from wayword.reproduction.shared import of_labels
-from wayword.reproduction.telling import Results, amount, by_position, named, pairs, ranged, utilities
+from wayword.reproduction.telling import (
+    Results,
+    amount,
+    by_position,
+    compared,
+    named,
+    pairs,
+    ranged,
+    utilities,
+)
 from wayword.stages import Folders, Report
 
 NAME = "core"
@@ -54,8 +63,10 @@ def section(folder: Path) -> Section:
                 found,
                 shown,
                 note="1 is the utility of the queries that people typed themselves. Logged and Oracle are one query "
-                "per search, so only @1 means something. Oracle knows the clicked document, which no policy can; the "
-                "ceiling is the best over all queries that can be known from what is typed. Most popular completion "
+                "per search, so only @1 means something. Oracle is the best of the retriever's candidates "
+                "for who knows the "
+                "clicked document, which no policy can; the ceiling is the best of all queries for who knows the "
+                "world but not the document. Most popular completion "
                 "and the ceiling are not in the paper. Way to ceiling: (policy − Random) / (ceiling − Random).",
             ),
             by_position(
@@ -75,19 +86,25 @@ def section(folder: Path) -> Section:
 
 
 def _gain(found: Results) -> str:
-    gain, best = found.differences["unbiased", "retriever", 1], found.estimates["unbiased", 1]
-    told = "better than" if gain.low > 0 else "worse than" if gain.high < 0 else "not told apart from"
-    return (
-        f"The utility-aware ranker reaches {best.value:.3f} and is {told} the retriever alone "
-        f"({number(gain.value, sign=True)})."
-    )
+    best = found.estimates["unbiased", 1]
+    others = {
+        "retriever": "the retriever alone",
+        "popular": "most popular completion",
+        "logged": "the logged query",
+    }
+    told = [
+        f"{compared(found.differences['unbiased', other, 1])} {name} "
+        f"({number(found.differences['unbiased', other, 1].value, sign=True)})"
+        for other, name in others.items()
+    ]
+    return f"The utility-aware ranker reaches {best.value:.3f}: {', '.join(told)}."
 
 
 def _way(found: Results) -> str:
-    way, start = found.ways["unbiased", 1], found.ways["popular", 1]
+    way = {name: found.ways[name, 1].value for name in ("unbiased", "retriever", "popular")}
     return (
-        f"That is {way.value:.0%} of the way from Random to the best that can be known from the typed text; "
-        f"most popular completion gets {start.value:.0%}."
+        f"It gets {way['unbiased']:.0%} of the way from Random to the best that can be known from the typed text, the "
+        f"retriever alone {way['retriever']:.0%}, most popular completion {way['popular']:.0%}."
     )
 
 
@@ -97,5 +114,5 @@ def _positions(found: Results, policies: list[str]) -> str:
     popular = found.positions["popular", 1].value, found.positions["popular", 5].value
     return (
         f"At position 5 {named(best)} still has {last[best]:.3f}; most popular completion falls from "
-        f"{popular[0]:.3f} to {popular[1]:.3f}, because few queries start with what was typed."
+        f"{popular[0]:.3f} to {popular[1]:.3f}."
     )

@@ -15,7 +15,7 @@ from wayword.reproduction.figures import Series, points
 from wayword.reproduction.material import Material, load_lists
 from wayword.reproduction.report.exhibits import Column, Figure, Section, Table, Text
 from wayword.reproduction.shared import of_labels
-from wayword.reproduction.telling import named
+from wayword.reproduction.telling import STYLES, named
 from wayword.stages import Advance, Folders, Report, tables_in
 
 NAME = "guardrails"
@@ -67,6 +67,7 @@ def _searches(
 
 METRICS = {
     "utility": "Utility@1",
+    "utility_at_5": "Utility@5",
     "mrr": "MRR@10",
     "success_at_1": "Success@1",
     "success_at_5": "Success@5",
@@ -115,7 +116,10 @@ def section(folder: Path) -> Section:
 def _figure(found: dict[str, dict[str, float]], policies: list[str], dial: list[str]) -> Figure:
     shown = [p for p in policies if p != "ceiling"]
     series = [
-        Series(named(p), [found[p]["mrr"]], [found[p]["utility_at_5"]], strong=p == "unbiased") for p in shown
+        Series(
+            named(p), [found[p]["mrr"]], [found[p]["utility_at_5"]], strong=p == "unbiased", style=STYLES[p]
+        )
+        for p in shown
     ]
     curve = Series("dial", [found[w]["mrr"] for w in dial], [found[w]["utility_at_5"] for w in dial])
     description = "; ".join(

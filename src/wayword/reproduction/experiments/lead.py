@@ -1,31 +1,60 @@
 """What a manager reads: the conclusion of the whole report in a few sentences, from the results that there are."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
 from wayword.evaluation import CUTOFFS
-from wayword.reproduction.experiments import core
+from wayword.reproduction.experiments import core, statistics
 from wayword.reproduction.experiments.paper import ORDERS
-from wayword.reproduction.telling import Results, amount, named, verdict
+from wayword.reproduction.presets import Preset
+from wayword.reproduction.telling import Results, amount, compared, named, verdict
+
+FEW = 1000
+"""With fewer test searches than this a report is a trial."""
 
 
-def lead(results: Mapping[str, Path]) -> tuple[str, ...]:
-    """Sentences, most important first."""
+def lead(results: Mapping[str, Path], chosen: Preset) -> tuple[str, ...]:
+    """Sentences, most important first; what should keep people from quoting the rest comes before it."""
     found = {name: Results.load(results[name]) for name in ORDERS if name in results}
     told = _core(found[core.NAME]) if core.NAME in found else []
-    return (*told, *_orders(found))
+    return (*_caution(found, chosen), *told, *_orders(found), *_invisible(results))
+
+
+def _caution(found: Mapping[str, Results], chosen: Preset) -> list[str]:
+    searches = min((of.searches for of in found.values()), default=FEW)
+    if chosen.quick:
+        return [
+            f"**A quick trial, not to be quoted:** {chosen.clicks:,} clicks, a small retriever and short "
+            "rankers. Without "
+            "`--quick` the same command gives the full report."
+        ]
+    few = f"**Only {searches:,} test searches:** take these numbers as a trial, and ask for more `--clicks`."
+    return [few] if searches < FEW else []
 
 
 def _core(found: Results) -> list[str]:
     best, popular, alone = (found.estimates[name, 1].value for name in ("unbiased", "popular", "retriever"))
-    way = found.ways["unbiased", 1].value, found.ways["unbiased", 10].value
+    way = {name: found.ways[name, 1].value for name in ("unbiased", "retriever", "popular")}
+    against = found.differences["unbiased", "popular", 1]
     return [
         f"The first completion of the utility-aware ranker shows people a wanted document {best:.2f} times as often as "
-        "the query that they typed themselves, counting what that query returns at all; the retriever "
-        f"alone {alone:.2f} times, most popular completion "
-        f"{popular:.2f} times.",
-        f"That is {way[0]:.0%} of the way from a random candidate to the best that could be known from the typed text, "
-        f"and {way[1]:.0%} for a list of ten.",
+        f"the query that they typed themselves; the retriever alone {alone:.2f} times, most popular completion "
+        f"{popular:.2f} times. It is {compared(against)} most popular completion: {amount(against, sign=True)}.",
+        f"Of the way from a random candidate to the best that could be known from the typed text it gets "
+        f"{way['unbiased']:.0%}, the retriever alone {way['retriever']:.0%}, most popular completion "
+        f"{way['popular']:.0%}.",
+    ]
+
+
+def _invisible(results: Mapping[str, Path]) -> list[str]:
+    if statistics.NAME not in results:
+        return []
+    read = json.loads((results[statistics.NAME] / statistics.FILE).read_text(encoding="utf-8"))
+    return [
+        f"All of this counts only what people's own queries return: {read['world']['invisible_share']:.0%} "
+        "of what they "
+        "want is on no page that they see, and no log shows it."
     ]
 
 

@@ -121,8 +121,8 @@ def _beside(found: dict[str, Results]) -> Table:
         "Utility in the paper and here",
         columns,
         tuple(rows),
-        "The paper: LF-AmazonTitles-1.3M, 3,842,425 clicks. The data differ, so the values are not expected to agree; "
-        "their order is.",
+        "The paper: LF-AmazonTitles-1.3M, 3,842,425 clicks. The data differ, so the values cannot agree; whether "
+        "their order does is in the table above.",
     )
 
 
@@ -166,10 +166,10 @@ def _prescience(found: Results, folder: Path) -> list[str]:
         "**Prescient labels are in the opposite order.** The paper names two effects that compete: with a larger k the "
         "label says more about which queries lead to a wanted document at all, with a smaller one more about where it "
         f"stands there; in its data the first wins. Here {above['prescient']:.0%} of the candidates return the clicked "
-        f"document, and only {above['prescient@1']:.0%} show it first: position decides, and with p ∝ 1/k most of the "
-        "utility is at the first rank. A likely reason why Prescient@1 labels even beat Unbiased ones, where they do: "
-        "XGBoost's pairwise objective counts every pair alike, however small the difference in utility, so most of "
-        "what it learns from Unbiased labels is the order of candidates that show the document far down."
+        f"document, and only {above['prescient@1']:.0%} show it first: the second wins. Where Prescient@1 labels even "
+        "beat Unbiased ones, a possible reason, not tested here, is that XGBoost's pairwise objective does not weigh a "
+        "pair by its difference in utility, so that a label which only knows the first rank spends all of its pairs on "
+        "what matters most."
     ]
 
 

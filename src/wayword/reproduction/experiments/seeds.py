@@ -17,7 +17,7 @@ REPEATED = tuple(ORDERS)
 
 def section(folders: Sequence[dict[str, Path]], seeds: Sequence[int]) -> Section:
     """From the results of every seed, by experiment."""
-    found = [{name: Results.load(of_seed[name]) for name in REPEATED} for of_seed in folders]
+    found = [{name: Results.load(folder) for name, folder in of_seed.items()} for of_seed in folders]
     listed = f"seeds {seeds[0]} to {seeds[-1]}"
     return Section(
         NAME,
@@ -43,7 +43,7 @@ def _utilities(found: Sequence[dict[str, Results]]) -> Table:
             for c in (Column(f"Mean @{k}"), Column(f"Deviation @{k}"), Column(f"Range @{k}"))
         ),
     )
-    policies = {policy: name for name in REPEATED for policy, _ in found[0][name].estimates}
+    policies = {policy: name for name, of in found[0].items() for policy, _ in of.estimates}
     rows: list[tuple[Cell, ...]] = []
     for policy, name in policies.items():
         cells: list[Cell] = [named(policy)]
@@ -67,8 +67,8 @@ def _orders(found: Sequence[dict[str, Results]]) -> Table:
         *(c for k in CUTOFFS for c in (Column(f"Mean @{k}", sign=True), Column(f"Seeds above 0 @{k}"))),
     )
     rows: list[tuple[Cell, ...]] = []
-    for name, orders in ORDERS.items():
-        for better, worse in orders:
+    for name in found[0]:
+        for better, worse in ORDERS[name]:
             cells: list[Cell] = [f"{named(better)} > {named(worse)}"]
             for k in CUTOFFS:
                 gaps = [of[name].differences.get((better, worse, k)) for of in found]

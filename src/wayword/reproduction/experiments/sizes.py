@@ -97,14 +97,14 @@ def _figure(found: Results, trained: list[dict[str, int | str]], conclusion: str
 
 def _table(found: Results, trained: list[dict[str, int | str]]) -> Table:
     columns = (
-        Column("Part of the log"),
+        Column("% of the log"),
         Column("Searches", digits=0),
         Column("Contexts", digits=0),
         *(Column(f"Utility@{k}") for k in CUTOFFS),
     )
     rows = tuple(
         (
-            str(row["policy"]),
+            int(str(row["policy"]).removesuffix("%")),
             row["searches"],
             row["contexts"],
             *(found.estimates[str(row["policy"]), k] for k in CUTOFFS),

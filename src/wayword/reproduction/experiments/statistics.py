@@ -94,7 +94,7 @@ def section(folder: Path) -> Section:
     graph, clicks, pairs, world = (found[name] for name in ("graph", "clicks", "pairs", "world"))
     splits = {row["split"]: row for row in found["splits"]}
     order = [("retriever", "Retriever train"), ("ranker", "Ranker train"), ("test", "Test")]
-    columns = (Column("", digits=0), *(Column(title, digits=0) for _, title in order))
+    columns = (Column("Quantity", digits=0), *(Column(title, digits=0) for _, title in order))
     data: tuple[tuple[Cell, ...], ...] = tuple(
         (title, *(splits[split][key] if split in splits else 0 for split, _ in order))
         for key, title in (
@@ -124,14 +124,14 @@ def section(folder: Path) -> Section:
         ("Mean clicked rank", clicks["mean_rank"], f"median {clicks['median_rank']:g}"),
         (
             "B, largest ratio",
-            pairs["largest"],
+            _plain(pairs["largest"]),
             "largest p[rank_q(a)] / p[logged rank] of a clicked document, over the ranker's searches and "
             "candidates: what "
             "the log shows of the paper's supremum",
         ),
         (
             "99% of the ratios are below",
-            pairs["quantile_99"],
+            _plain(pairs["quantile_99"]),
             f"of those above 0; median {pairs['quantile_50']:.2g}",
         ),
         (
@@ -171,6 +171,11 @@ def section(folder: Path) -> Section:
             ),
         ),
     )
+
+
+def _plain(value: float) -> float:
+    """A whole number without digits after the point."""
+    return int(value) if float(value).is_integer() else value
 
 
 def _samples() -> str:

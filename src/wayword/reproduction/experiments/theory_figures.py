@@ -98,7 +98,7 @@ def variance_conclusion(found: Variance) -> str:
             + (f"{share.max():.2f} of their bound.")
         )
     return (
-        f"No û is above B = {found.ratio:.1f} and no variance above its bound; the median variance is "
+        f"No û is above B = {found.ratio:.1f} and no variance above its bound; the median exact variance is "
         f"{np.median(share):.2f} of it, the largest {share.max():.2f}."
     )
 
