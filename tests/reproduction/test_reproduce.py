@@ -281,8 +281,17 @@ def test_theory_alone_needs_no_log(tmp_path: Path) -> None:
 
 def test_seeds_repeat_what_is_asked_for(whole: Run, tmp_path: Path) -> None:
     told = Told()
-    options = {"clicks": CLICKS, "quick": True, "workspace": whole.out / "workspace", "reporter": told}
-    reproduce("built", out=tmp_path, only=["core"], seeds=2, **options)
+    place = whole.out / "workspace"
+    reproduce(
+        "built",
+        out=tmp_path,
+        clicks=CLICKS,
+        quick=True,
+        workspace=place,
+        only=["core"],
+        seeds=2,
+        reporter=told,
+    )
     assert told.made == []
     assert "label_ablations" not in told.found
     assert "Of 8 comparisons" in (tmp_path / "report.md").read_text(encoding="utf-8")
