@@ -18,8 +18,9 @@ from wayword.reproduction.experiments import statistics as data
 from wayword.reproduction.experiments.ablations import LABEL_ABLATIONS, PROPENSITY_ABLATIONS, Ablation
 from wayword.reproduction.laboratory import Laboratory
 from wayword.reproduction.presets import Preset
-from wayword.simulation.simulate import CLICKS, RANKINGS, TRUTH, Progress, simulate
-from wayword.simulation.worlds import XMC
+from wayword.simulation.simulate import CLICKS, RANKINGS, TRUTH, Progress, write_world
+from wayword.simulation.world import World
+from wayword.simulation.worlds import XMC, open_world
 from wayword.stages import Advance, Folders
 from wayword.stages import Report as Told
 from wayword.stages import log as log_stage
@@ -51,6 +52,7 @@ class Bench:
     folder: Path
     """Of the log with the column; opened only if it is needed."""
     part: Laboratory | None = None
+    world: World | None = None
     results: dict[str, Path] = field(default_factory=dict)
     """The experiments so far and where their results are."""
 
@@ -149,20 +151,25 @@ class Bench:
         }
 
         def make(new: Path) -> Told:
-            simulate(
-                chosen.world,
+            write_world(
+                self._opened(),
                 clicks=chosen.clicks,
                 seed=seed,
                 out=new,
                 clicks_only=True,
-                ranker=chosen.document_ranker,
-                labels=chosen.labels,
                 part=right,
                 progress=_counter(chosen.clicks, self.tell.advance),
             )
             return {}
 
         return Stage(inputs, make)
+
+    def _opened(self) -> World:
+        """The world, opened once for both logs: what its ranker answers takes longer than the searches."""
+        if self.world is None:
+            chosen = self.chosen
+            self.world = open_world(chosen.world, ranker=chosen.document_ranker, labels=chosen.labels)
+        return self.world
 
     def _log_stages(self, of: Laboratory) -> dict[str, Stage]:
         """From the log to the retriever; the world's artefact stands for the hashes of its files."""

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from wayword.config import Config
+from wayword.errors import WaywordError
 from wayword.simulation.worlds import XMC
 
 PAPERS_CLICKS, PAPERS_LABELS, PAPERS_PASSES = 3_842_425, 50_000, 15
@@ -52,6 +53,8 @@ class Preset:
 def preset(world: str, *, clicks: int | None = None, quick: bool = False) -> Preset:
     """The settings for a world; `quick` spends less on every step, and takes a tenth of the clicks unless their number
     is given."""
+    if clicks is not None and clicks < 1:
+        raise WaywordError(f"Found clicks = {clicks}; expected at least 1.")
     known = XMC if world.startswith(XMC) else world
     tables: dict[str, dict[str, Any]] = {"retriever": {"model": "pecos"}, "ranker": HALF}
     if known != "packages":  # whose queries are often one word
