@@ -65,7 +65,8 @@ def section(folder: Path) -> Section:
                 note="1 is the utility of the queries that people typed themselves. Logged and Oracle are one query "
                 "per search, so only @1 means something. Oracle is the best of the retriever's candidates "
                 "for who knows the "
-                "clicked document, which no policy can; the ceiling is the best of all queries for who knows the "
+                "clicked document, which no policy can; the ceiling is the best of all queries for someone "
+                "who knows the "
                 "world but not the document. Most popular completion "
                 "and the ceiling are not in the paper. Way to ceiling: (policy − Random) / (ceiling − Random).",
             ),
