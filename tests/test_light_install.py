@@ -56,6 +56,17 @@ def test_a_light_install_runs_and_completes(world: Path, tmp_path: Path) -> None
     assert _python(BLOCK + code, tmp_path / "w").stdout == "3\n"
 
 
+def test_a_reproduction_asks_for_its_extras_before_any_work(tmp_path: Path) -> None:
+    for extras, missing in ((EXTRAS, "report"), (("pecos",), "pecos")):
+        block = BLOCK.replace(repr(EXTRAS), repr(extras))
+        told = _python(
+            block + "from wayword.cli import main\nmain()", "reproduce", "--quick", "--out", tmp_path / "out"
+        )
+        assert told.returncode == 2
+        assert f"pip install 'wayword[{missing}]'" in told.stderr
+        assert not (tmp_path / "out").exists()
+
+
 def test_asking_for_pecos_without_it_says_how_to_get_it(world: Path, tmp_path: Path) -> None:
     (tmp_path / "w.toml").write_text('[retriever]\nmodel = "pecos"\n')
     told = _python(

@@ -1,21 +1,16 @@
 """Commands: thin shells around the library. Data on stdout, trouble on stderr, exit code 2 for bad input."""
 
-import io
 import json
 import math
-import os
-import signal
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from types import FrameType
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from wayword import __version__, disk
-from wayword.errors import WaywordError, WorkspaceError
+from wayword import __version__, shell
+from wayword.errors import WaywordError
 
 app = typer.Typer(
     help="Query autocompletion that knows where each query leads.",
@@ -25,9 +20,6 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-READ_AT_ONCE = 1 << 16
-"""Bytes of stdin. What has arrived is answered at once, so that a program may ask line by line."""
-
 Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Same seed, same result.")]
 WorkspacePath = Annotated[
     Path, typer.Argument(metavar="WORKSPACE", help="The folder that `wayword run` wrote.")
@@ -172,7 +164,7 @@ def evaluate(
 
     opened = Workspace.open(workspace)
     if as_json:
-        _write(json.dumps([_without_nan(row) for row in estimates_of(opened)], indent=1))
+        shell.write(json.dumps([_without_nan(row) for row in estimates_of(opened)], indent=1))
     else:
         print_estimates(opened, Console())
 
@@ -205,38 +197,16 @@ def complete(
     opened = Workspace.open(workspace)
     completer = Completer.open(opened)
     known = dict(_pair(text) for text in context or [])
-    typed = (
-        _lines(os.fdopen(sys.stdin.fileno(), "rb", closefd=False)) if prefix == "-" else [[_given(prefix)]]
-    )
+    typed = shell.lines_in() if prefix == "-" else [[shell.given(prefix)]]
     for prefixes in typed:
         with opened.reading():
             lists = completer.complete_many(prefixes, k, context=known, policy=policy)
         if as_json or prefix == "-":
-            _write("\n".join(map(_as_json, prefixes, lists)))
+            shell.write("\n".join(map(_as_json, prefixes, lists)))
         elif lists[0]:
-            _write("\n".join(f"{c.score:10.4f}  {c.query}" for c in lists[0]))
+            shell.write("\n".join(f"{c.score:10.4f}  {c.query}" for c in lists[0]))
         else:
             typer.echo(f"No completion for {prefix!r}.", err=True)
-
-
-def _lines(stream: io.BufferedReader) -> Iterator[list[str]]:
-    """Lines as they arrive; what is not UTF-8 is read as the replacement character."""
-    rest = b""
-    while chunk := stream.read1(READ_AT_ONCE):
-        *whole, rest = (rest + chunk).split(b"\n")
-        if whole:
-            yield [_line(line) for line in whole]
-    if rest:
-        yield [_line(rest)]
-
-
-def _line(line: bytes) -> str:
-    return line.removesuffix(b"\r").decode("utf-8", "replace")
-
-
-def _given(argument: str) -> str:
-    """An argument, its bytes read as a line of stdin would be."""
-    return os.fsencode(argument).decode("utf-8", "replace")
 
 
 def _as_json(prefix: str, completions: Iterable[Any]) -> str:
@@ -249,15 +219,8 @@ def _without_nan(row: dict[str, Any]) -> dict[str, Any]:
     return {name: None if isinstance(v, float) and math.isnan(v) else v for name, v in row.items()}
 
 
-def _write(text: str) -> None:
-    """Data on stdout: valid UTF-8 whatever the terminal's language."""
-    sys.stdout.flush()
-    sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
-    sys.stdout.buffer.flush()
-
-
 def _pair(text: str) -> tuple[str, str]:
-    name, equals, value = _given(text).partition("=")
+    name, equals, value = shell.given(text).partition("=")
     if not equals:
         raise WaywordError(f"Found --context {text}; expected NAME=VALUE.")
     return name, value
@@ -334,7 +297,7 @@ def config() -> None:
     """
     from wayword.config import as_toml
 
-    _write(as_toml().rstrip("\n"))
+    shell.write(as_toml().rstrip("\n"))
 
 
 def _version(wanted: bool) -> None:
@@ -352,53 +315,6 @@ def options(
     """Query autocompletion that knows where each query leads."""
 
 
-class _Interrupted(BaseException):
-    """Ctrl-C. Not a KeyboardInterrupt, which libraries on the way catch and report in their own words."""
-
-    happened = False
-    """DuckDB answers a signal with an error of its own, so that the exception alone does not tell."""
-
-
-def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
-    _Interrupted.happened = True
-    raise _Interrupted
-
-
 def main() -> None:
-    """Run a command; what the user can mend is one message and exit code 2."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
-    signal.signal(signal.SIGINT, _interrupt)
-    try:
-        app(prog_name="wayword")
-    except BrokenPipeError:
-        _abandon_output()
-        sys.exit(1)
-    except (Exception, _Interrupted) as problem:
-        if _Interrupted.happened:
-            _fail("Interrupted. What was finished is kept.", code=130)
-        if (message := _message(problem)) is None:
-            raise
-        _fail(message)
-
-
-def _message(problem: BaseException) -> str | None:
-    """What to say of a problem that the user can mend; None for a mistake of ours."""
-    if isinstance(problem, WorkspaceError):
-        return str(problem)
-    return disk.refusal(problem) or (str(problem) if isinstance(problem, WaywordError) else None)
-
-
-def _fail(message: str, code: int = 2) -> NoReturn:
-    typer.echo(f"error: {message}", err=True)
-    try:
-        sys.stdout.flush()
-    except OSError:
-        _abandon_output()
-    sys.exit(code)
-
-
-def _abandon_output() -> None:
-    """Nobody takes what is still to be written: let Python's last flush at exit succeed."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """Run the command that was typed."""
+    shell.run(lambda: app(prog_name="wayword"))

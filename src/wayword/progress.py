@@ -118,11 +118,9 @@ class Bars(Reporter):
             self._bars.update(self._task, **fields)
 
 
-@contextmanager
-def drawn(reporter: Reporter, clicks: int) -> Iterator[Callable[[str, int], None]]:
-    """What a simulation tells (what is counted, how many more) as a stage that ends with its last click."""
-    reporter.begin("simulate")
-    started, done = time.monotonic(), 0
+def counted(reporter: Reporter, clicks: int) -> Callable[[str, int], None]:
+    """What a simulation tells (what is counted, how many more) as the progress of the stage under way."""
+    done = 0
 
     def tell(what: str, more: int) -> None:
         nonlocal done
@@ -130,5 +128,13 @@ def drawn(reporter: Reporter, clicks: int) -> Iterator[Callable[[str, int], None
             done += more
             reporter.advance(done, clicks)
 
-    yield tell
+    return tell
+
+
+@contextmanager
+def drawn(reporter: Reporter, clicks: int) -> Iterator[Callable[[str, int], None]]:
+    """What a simulation tells as a stage that ends with its last click."""
+    reporter.begin("simulate")
+    started = time.monotonic()
+    yield counted(reporter, clicks)
     reporter.end("simulate", reused=False, seconds=time.monotonic() - started)

@@ -74,6 +74,16 @@ def run(out: Path, only: tuple[str, ...] = (), seeds: int = 1) -> Run:
     return Run(out, told)
 
 
+def from_cache(whole: Run, out: Path, only: list[str], seeds: int = 1) -> Told:
+    """Some experiments into another folder, from the workspace of a whole run."""
+    told = Told()
+    place = whole.out / "workspace"
+    reproduce(
+        "built", out=out, clicks=CLICKS, quick=True, workspace=place, only=only, seeds=seeds, reporter=told
+    )
+    return told
+
+
 @pytest.fixture(scope="module", autouse=True)
 def known_world() -> Iterator[None]:
     """The command knows the built world by name."""
@@ -229,17 +239,7 @@ def test_a_second_run_does_nothing_and_writes_the_same_page(whole: Run) -> None:
 
 
 def test_one_experiment_alone_leaves_the_others_in_the_workspace(whole: Run, tmp_path: Path) -> None:
-    told = Told()
-    place = whole.out / "workspace"
-    reproduce(
-        "built",
-        out=tmp_path,
-        clicks=CLICKS,
-        quick=True,
-        workspace=place,
-        only=["label-ablations"],
-        reporter=told,
-    )
+    told = from_cache(whole, tmp_path, ["label-ablations"])
     assert told.made == []
     assert sorted(path.stem for path in (tmp_path / "tables").glob("*.csv")) == [
         "label_ablations",
@@ -280,18 +280,7 @@ def test_theory_alone_needs_no_log(tmp_path: Path) -> None:
 
 
 def test_seeds_repeat_what_is_asked_for(whole: Run, tmp_path: Path) -> None:
-    told = Told()
-    place = whole.out / "workspace"
-    reproduce(
-        "built",
-        out=tmp_path,
-        clicks=CLICKS,
-        quick=True,
-        workspace=place,
-        only=["core"],
-        seeds=2,
-        reporter=told,
-    )
+    told = from_cache(whole, tmp_path, ["core"], seeds=2)
     assert told.made == []
     assert "label_ablations" not in told.found
     assert "Of 8 comparisons" in (tmp_path / "report.md").read_text(encoding="utf-8")

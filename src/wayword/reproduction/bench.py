@@ -11,17 +11,17 @@ from wayword.config import Config
 from wayword.errors import LogError, WaywordError
 from wayword.pipeline import Stage, choose_retriever
 from wayword.pipeline import stages as pipeline_stages
-from wayword.progress import Reporter
+from wayword.progress import Reporter, counted
 from wayword.reproduction import shared, theory
 from wayword.reproduction.experiments import context, core, encoders, guardrails, sizes
 from wayword.reproduction.experiments import statistics as data
 from wayword.reproduction.experiments.ablations import LABEL_ABLATIONS, PROPENSITY_ABLATIONS, Ablation
 from wayword.reproduction.laboratory import Laboratory
 from wayword.reproduction.presets import Preset
-from wayword.simulation.simulate import CLICKS, RANKINGS, TRUTH, Progress, write_world
+from wayword.simulation.simulate import CLICKS, RANKINGS, TRUTH, write_world
 from wayword.simulation.world import World
 from wayword.simulation.worlds import XMC, open_world
-from wayword.stages import Advance, Folders
+from wayword.stages import Folders
 from wayword.stages import Report as Told
 from wayword.stages import log as log_stage
 from wayword.workspace import building, digest
@@ -158,7 +158,7 @@ class Bench:
                 out=new,
                 clicks_only=True,
                 part=right,
-                progress=_counter(chosen.clicks, self.tell.advance),
+                progress=counted(self.tell, chosen.clicks),
             )
             return {}
 
@@ -249,15 +249,3 @@ def _writer(ablation: Ablation, at: Folders, config: Config) -> Callable[[Path],
 def _theory(out: Path, seed: int, effort: float) -> Told:
     theory.save(theory.theory(seed, effort=effort), out)
     return {"effort": effort}
-
-
-def _counter(clicks: int, advance: Advance) -> Progress:
-    done = 0
-
-    def tell(what: str, more: int) -> None:
-        nonlocal done
-        if what == "clicks":
-            done += more
-            advance(done, clicks)
-
-    return tell

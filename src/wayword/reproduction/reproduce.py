@@ -1,9 +1,9 @@
 """`wayword reproduce`: the experiments in order, each kept in the workspace, and the report of all that was asked for.
 
-workspace/seed-0/           the log, the rankers and the results of each experiment, as artefacts
-workspace/seed-0-part/      the same log with the extra column of the context experiment
-workspace/seed-1/ …         with `seeds`, the same experiments on other logs
-workspace/times.json        how long each artefact took
+workspace/debian-300000-seed-0/         the log, the rankers and the results of each experiment, as artefacts
+workspace/debian-300000-seed-0-part/    the same log with the extra column of the context experiment
+workspace/debian-300000-seed-1/ …       with `seeds`, the same experiments on other logs
+workspace/times.json                    how long each artefact took
 """
 
 import difflib
@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from wayword.errors import WaywordError
+from wayword.pipeline import choose_retriever
 from wayword.progress import Reporter
 from wayword.reproduction.bench import THEORY, Bench
 from wayword.reproduction.experiments import context, core, encoders, guardrails, origin, paper, sizes, times
@@ -20,6 +21,7 @@ from wayword.reproduction.experiments import statistics as data
 from wayword.reproduction.experiments.ablations import LABEL_ABLATIONS, PROPENSITY_ABLATIONS
 from wayword.reproduction.experiments.lead import lead
 from wayword.reproduction.experiments.theory import section as theory_section
+from wayword.reproduction.figures.sheet import require_drawing
 from wayword.reproduction.presets import Preset, preset
 from wayword.reproduction.report import page
 from wayword.reproduction.report.exhibits import Report, Section
@@ -47,6 +49,7 @@ SECTIONS: dict[str, Callable[[Path], Section]] = {
     sizes.NAME: sizes.section,
     encoders.NAME: encoders.section,
     guardrails.NAME: guardrails.section,
+    THEORY: lambda folder: theory_section(load_theory(folder)),
     data.NAME: data.section,
 }
 
@@ -71,7 +74,9 @@ def reproduce(
     check_name(world)
     if Path(out).exists() and not Path(out).is_dir():
         raise WaywordError(f"{out} is a file; expected a folder for the report. Give another.")
+    require_drawing()
     chosen = preset(world, clicks=clicks, quick=quick)
+    choose_retriever(chosen.settings, reporter or Reporter())
     wanted = _wanted(only, chosen)
     place = Path(workspace) if workspace is not None else Path(out) / "workspace"
     place.mkdir(parents=True, exist_ok=True)
@@ -131,8 +136,6 @@ def _section(name: str, bench: Bench) -> Section:
         results = {of: bench.result(of) for of in paper.ORDERS}
         return paper.section(results, bench.result(data.NAME), bench.chosen.world)
     folder = bench.result(name)
-    if name == THEORY:
-        return theory_section(load_theory(folder))
     if name == context.NAME:
         return context.section(folder, bench.chosen.part_right or 0.0)
     return SECTIONS[name](folder)

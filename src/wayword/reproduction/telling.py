@@ -8,6 +8,7 @@ from typing import Any
 
 from wayword import tables
 from wayword.evaluation import CUTOFFS
+from wayword.reproduction import measures
 from wayword.reproduction.figures import Series, intervals, lines
 from wayword.reproduction.report.exhibits import Cell, Column, Figure, Interval, Table
 from wayword.reproduction.report.numerals import number
@@ -29,6 +30,8 @@ NAMES = {
 }
 
 
+POSITIONS = tuple(range(1, measures.POSITIONS + 1))
+"""Those that figures show."""
 STYLES = {
     "unbiased": 0,
     "retriever": 1,
@@ -152,7 +155,7 @@ def by_position(
     known = all(policy in styles for policy in policies)
     series = []
     for policy in policies:
-        found = [(j, results.positions[policy, j]) for j in range(1, 6) if (policy, j) in results.positions]
+        found = [(j, results.positions[policy, j]) for j in POSITIONS if (policy, j) in results.positions]
         series.append(
             Series(
                 named(policy, names),
@@ -170,7 +173,7 @@ def by_position(
         series,
         x_title="Position in the list of completions",
         y_title="Mean utility (logged query = 1)",
-        x_ticks=[1, 2, 3, 4, 5],
+        x_ticks=list(POSITIONS),
         reference={"Logged query": 1.0},
         description=description,
     )
@@ -205,25 +208,31 @@ SMALLEST = 0.0005
 """What three digits show as 0: an interval that is no further from 0 than this does not tell two policies apart."""
 
 
+def told_apart(difference: Interval) -> int:
+    """1 if the first of two policies is better, −1 if it is worse, 0 if the interval does not tell.
+
+    >>> told_apart(Interval(0.2, 0.1, 0.3)), told_apart(Interval(0.2, -0.1, 0.5)), told_apart(Interval(-1, -2, -0.1))
+    (1, 0, -1)
+    """
+    return int(difference.low >= SMALLEST) - int(difference.high <= -SMALLEST)
+
+
 def verdict(difference: Interval | None) -> str:
     """Whether the first of two policies is better, as the paper found."""
     if difference is None:
         return "not measured"
-    if difference.low >= SMALLEST:
-        return "as in the paper"
-    return "the other way round" if difference.high <= -SMALLEST else "not told apart"
+    return {1: "as in the paper", 0: "not told apart", -1: "the other way round"}[told_apart(difference)]
 
 
 def compared(difference: Interval) -> str:
     """The first of two policies against the second, in words."""
-    words = {"as in the paper": "better than", "the other way round": "worse than"}
-    return words.get(verdict(difference), "not told apart from")
+    return {1: "better than", 0: "not told apart from", -1: "worse than"}[told_apart(difference)]
 
 
 def over_positions(results: Results, policies: Sequence[str], *, names: Mapping[str, str] = NAMES) -> str:
     """Who is best and worst at the first and at the last position that is drawn."""
     told = []
-    for position in (1, 5):
+    for position in (POSITIONS[0], POSITIONS[-1]):
         found = {policy: results.positions[policy, position].value for policy in policies}
         best, worst = max(found, key=lambda p: found[p]), min(found, key=lambda p: found[p])
         told.append(

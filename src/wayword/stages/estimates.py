@@ -15,6 +15,7 @@ from wayword.evaluation import DEEPEST, estimate, outcomes
 from wayword.features.pairs import Featuriser
 from wayword.policies import Policy, Ranked, Retrieved, Shuffled
 from wayword.ranking import RANKERS
+from wayword.retrieval.candidates import Retriever
 from wayword.stages import Advance, Folders, Report, contexts, ranker, tables_in, threads
 from wayword.stages.retriever import Retrievers
 from wayword.utility import Measure
@@ -28,13 +29,20 @@ def load_policies(at: Folders, config: Config, *, threads: int = 1) -> dict[str,
         "random": Shuffled(retrievers.trained, wide, config.evaluation.seed),
         "popular": Retrieved(retrievers.popular),
         "retriever": Retrieved(retrievers.trained),
-        "unbiased": Ranked(
-            retrievers.trained,
-            Featuriser.load(at["ranker"] / ranker.FEATURES),
-            RANKERS[config.ranker.model].load(at["ranker"] / ranker.MODEL, threads=threads),
-            wide,
-        ),
+        "unbiased": load_ranked(retrievers.trained, at["ranker"], at["ranker"], config, threads=threads),
     }
+
+
+def load_ranked(
+    retriever: Retriever, features: Path, model: Path, config: Config, *, threads: int = 1
+) -> Ranked:
+    """A retriever's candidates in the order of a ranker, whose features and model are in these folders."""
+    return Ranked(
+        retriever,
+        Featuriser.load(features / ranker.FEATURES),
+        RANKERS[config.ranker.model].load(model / ranker.MODEL, threads=threads),
+        config.retriever.candidates,
+    )
 
 
 def write(

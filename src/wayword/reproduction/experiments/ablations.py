@@ -20,7 +20,16 @@ from wayword.reproduction.experiments.paper import LABELS, ORDERS
 from wayword.reproduction.material import LISTS, Material, load_list
 from wayword.reproduction.report.exhibits import Column, Section, Table, Text
 from wayword.reproduction.shared import of_labels
-from wayword.reproduction.telling import Results, by_position, named, over_positions, pairs, ranged, utilities
+from wayword.reproduction.telling import (
+    Results,
+    by_position,
+    named,
+    over_positions,
+    pairs,
+    ranged,
+    told_apart,
+    utilities,
+)
 from wayword.stages import Folders, Report, ranker, tables_in
 from wayword.utility import Measure
 
@@ -102,16 +111,16 @@ def _described(labels: dict[str, NDArray[np.float64]], context: NDArray[np.int32
         {
             "policy": list(labels),
             "positive": [float(np.mean(found > 0)) for found in labels.values()],
-            "told": [told_apart(found, context) for found in labels.values()],
+            "told": [share_told_apart(found, context) for found in labels.values()],
             "other": [other_order(found, labels["unbiased"], context) for found in labels.values()],
         }
     )
 
 
-def told_apart(labels: NDArray[np.float64], context: NDArray[np.int32]) -> float:
+def share_told_apart(labels: NDArray[np.float64], context: NDArray[np.int32]) -> float:
     """The share of the pairs of candidates of one context that have different labels.
 
-    >>> told_apart(np.array([1.0, 0, 0, 5]), np.array([0, 0, 0, 1]))
+    >>> share_told_apart(np.array([1.0, 0, 0, 5]), np.array([0, 0, 0, 1]))
     0.6666666666666666
     """
     return other_order(labels, np.zeros(len(labels)), context)
@@ -156,7 +165,7 @@ def _positive(name: str, folder: Path) -> Table:
 def _best(found: Results, shown: Sequence[str]) -> str:
     best, worst = shown[-1], shown[0]
     gap = found.differences[best, worst, 1]
-    told = "" if gap.low > 0 else ", which these searches cannot tell apart"
+    told = "" if told_apart(gap) > 0 else ", which these searches cannot tell apart"
     return (
         f"{named(best)} labels give the best first completion ({found.estimates[best, 1].value:.3f}), "
         f"{named(worst)} the worst ({found.estimates[worst, 1].value:.3f}){told}."

@@ -4,6 +4,7 @@ The same searches are logged twice, with and without the column `part` (which pa
 and the column is given to the retriever, to the ranker, to both or to neither. All are measured on the same searches.
 """
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +18,8 @@ from wayword.errors import WaywordError
 from wayword.evaluation import DEEPEST, Outcomes
 from wayword.features.pairs import Featuriser
 from wayword.pipeline import Stage, retriever_settings
-from wayword.policies import Policy, Ranked, Retrieved, Shuffled
+from wayword.policies import Policy, Retrieved, Shuffled
 from wayword.progress import Reporter
-from wayword.ranking import RANKERS
 from wayword.reproduction import measures
 from wayword.reproduction.experiments.paper import STORE
 from wayword.reproduction.material import Material
@@ -34,6 +34,7 @@ from wayword.reproduction.telling import (
     over_positions,
     pairs,
     ranged,
+    told_apart,
     utilities,
 )
 from wayword.retrieval.candidates import Candidates, Retriever
@@ -78,6 +79,25 @@ STYLES = {
 }
 
 
+PAIRS = (
+    (UNBIASED["both"], "unbiased"),
+    (UNBIASED["retriever"], "unbiased"),
+    (UNBIASED["ranker"], "unbiased"),
+    (f"retriever{WITH}", "retriever"),
+    (UNBIASED["both"], f"retriever{WITH}"),
+    (f"ceiling{WITH}", "ceiling"),
+)
+"""What the column adds to each."""
+IN_STORE = {
+    "logged": ("logged", "logged"),
+    "unbiased": ("unbiased", UNBIASED["both"]),
+    "retriever": ("retriever", f"retriever{WITH}"),
+    "oracle": ("oracle", f"oracle{WITH}"),
+    "random": ("random", f"random{WITH}"),
+}
+"""The policies of the paper's store, here without and with the column."""
+
+
 def stages(config: Config, at: Folders, plain: Folders, plain_key: str, tell: Reporter) -> dict[str, Stage]:
     """The rankers of the log with the column; `plain` are the stages of the log without it, `plain_key` their names."""
     asked = retriever_settings(config.retriever)[1]
@@ -112,6 +132,7 @@ def write(out: Path, plain: Folders, at: Folders, config: Config, advance: Advan
     if not tables.read(plain["rankings"], "queries").equals(tables.read(at["rankings"], "queries")):
         raise WaywordError("The two logs of the context experiment do not have the same queries.")
     knows, ignores = (Retrievers.load(stage, config.retriever).trained for stage in (at, plain))
+    ranked = partial(estimates.load_ranked, config=config, threads=threads())
     wide, seed = config.retriever.candidates, config.evaluation.seed
     with tables_in(out) as engine:
         tables.fetch(
@@ -128,13 +149,13 @@ def write(out: Path, plain: Folders, at: Folders, config: Config, advance: Advan
     policies: dict[str, Policy] = {
         "random": Shuffled(ignores, wide, seed),
         "retriever": Retrieved(ignores),
-        "unbiased": _ranked(ignores, plain["examples"], plain[of_labels("unbiased")], config),
+        "unbiased": ranked(ignores, plain["examples"], plain[of_labels("unbiased")]),
         f"random{WITH}": Shuffled(knows, wide, seed),
         f"retriever{WITH}": Retrieved(knows),
     }
     for who, (retriever_knows, _) in RANKERS_WITH.items():
         folder = at[f"ranker_{who}"]
-        policies[UNBIASED[who]] = _ranked(knows if retriever_knows else ignores, folder, folder, config)
+        policies[UNBIASED[who]] = ranked(knows if retriever_knows else ignores, folder, folder)
     lists: dict[str, Candidates] = {}
     for done, (name, policy) in enumerate(policies.items()):
         lists[name] = policy.complete(typed, DEEPEST)
@@ -144,15 +165,6 @@ def write(out: Path, plain: Folders, at: Folders, config: Config, advance: Advan
     merged = {**everything.lists, f"oracle{WITH}": informed.lists["oracle"]}
     outcome = Outcomes(everything.own, merged, everything.bounded)
     return measures.save(out, outcome, config.evaluation, way=False)
-
-
-def _ranked(retriever: Retriever, features: Path, model: Path, config: Config) -> Ranked:
-    return Ranked(
-        retriever,
-        Featuriser.load(features / ranker.FEATURES),
-        RANKERS[config.ranker.model].load(model / ranker.MODEL, threads=threads()),
-        config.retriever.candidates,
-    )
 
 
 def _among(retriever: Retriever, typed: pa.Table, numbers: NDArray[np.int32], wide: int) -> Material:
@@ -213,14 +225,7 @@ def section(folder: Path, right: float) -> Section:
                 "context_differences",
                 "What the column adds, search by search",
                 found,
-                (
-                    (both, "unbiased"),
-                    (UNBIASED["retriever"], "unbiased"),
-                    (UNBIASED["ranker"], "unbiased"),
-                    (f"retriever{WITH}", "retriever"),
-                    (both, f"retriever{WITH}"),
-                    (f"ceiling{WITH}", "ceiling"),
-                ),
+                PAIRS,
                 names=NAMES,
             ),
         ),
@@ -230,12 +235,9 @@ def section(folder: Path, right: float) -> Section:
 def _store(found: Results) -> Table:
     """The paper's table for its online store, beside ours."""
     columns = (Column("Policy"), Column("Paper's store @1"), Column("Prefix only @1"), Column("With part @1"))
-    ours = {
-        name: (name, f"{name}{WITH}" if name not in ("logged", "unbiased") else name) for name in STORE
-    } | {"unbiased": ("unbiased", UNBIASED["both"])}
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (named(name), STORE[name], found.estimates.get((plain, 1)), found.estimates.get((informed, 1)))
-        for name, (plain, informed) in ours.items()
+        for name, (plain, informed) in IN_STORE.items()
     )
     return Table("context_store", "The paper's online store and this world", columns, rows)
 
@@ -245,7 +247,7 @@ def _conclusion(found: Results) -> str:
         found.differences[UNBIASED["both"], "unbiased", 1],
         found.differences[f"ceiling{WITH}", "ceiling", 1],
     )
-    told = "helps" if gain.low > 0 else "hurts" if gain.high < 0 else "neither clearly helps nor hurts"
+    told = {1: "helps", 0: "neither clearly helps nor hurts", -1: "hurts"}[told_apart(gain)]
     return (
         f"Given to retriever and ranker, the column {told}: {amount(gain, sign=True)} at 1; "
         f"the best that it could give is {amount(possible, sign=True)}."
@@ -254,9 +256,6 @@ def _conclusion(found: Results) -> str:
 
 def _where(found: Results) -> str:
     gains = {who: found.differences[UNBIASED[who], "unbiased", 5] for who in ("retriever", "ranker")}
+    both = number(found.differences[UNBIASED["both"], "unbiased", 5].value, sign=True)
     told = ", ".join(f"{number(gain.value, sign=True)} in the {who}" for who, gain in gains.items())
-    return f"Given to one of the two alone it changes Utility@5 by {told}; to both by {_both(found)}."
-
-
-def _both(found: Results) -> str:
-    return f"{number(found.differences[UNBIASED['both'], 'unbiased', 5].value, sign=True)}"
+    return f"Given to one of the two alone it changes Utility@5 by {told}; to both by {both}."

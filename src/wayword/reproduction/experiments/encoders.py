@@ -24,7 +24,7 @@ from wayword.ranking import RANKERS, Examples, reorder
 from wayword.reproduction import measures
 from wayword.reproduction.material import LISTS, Material, load_list, save_list
 from wayword.reproduction.report.exhibits import Cell, Column, Exhibit, Section, Table, Text
-from wayword.reproduction.telling import Results, amount, pairs, ranged, utilities
+from wayword.reproduction.telling import Results, amount, pairs, ranged, told_apart, utilities
 from wayword.retrieval.candidates import Candidates
 from wayword.stages import Advance, Folders, Report, contexts, ranker, tables_in, threads
 from wayword.stages.retriever import Retrievers
@@ -155,9 +155,9 @@ def section(folder: Path) -> Section:
     shown = found.best_last((LIGHT, TRANSFORMER, "retriever"))
     sampled = (
         f"Both rankers learn from the same {costs['contexts']:,} contexts and are tested on the {found.searches:,} "
-        f"searches of {costs['contexts']:,} contexts of the test; a smaller sample than everywhere else, "
-        "because a transformer's "
-        "vectors are long. The paper used bert-base-uncased; all-MiniLM-L6-v2 is a real transformer that installs "
+        f"searches of {costs['contexts']:,} contexts of the test; a smaller sample than everywhere else, because a "
+        "transformer's vectors are long. The paper used bert-base-uncased; all-MiniLM-L6-v2 is a real "
+        "transformer that installs "
         "from the package registry."
     )
     if TRANSFORMER not in costs["encoders"]:
@@ -182,13 +182,11 @@ def _conclusion(found: Results) -> str:
     gap = found.differences.get((TRANSFORMER, LIGHT, 1))
     if gap is None:
         return "Only the light encoder was measured: the transformer is not installed."
-    told = (
-        "The transformer gives a better first completion than the light encoder"
-        if gap.low > 0
-        else "The transformer gives a worse first completion than the light encoder"
-        if gap.high < 0
-        else "On this sample the transformer's first completion cannot be told from the light encoder's"
-    )
+    told = {
+        1: "The transformer gives a better first completion than the light encoder",
+        0: "On this sample the transformer's first completion cannot be told from the light encoder's",
+        -1: "The transformer gives a worse first completion than the light encoder",
+    }[told_apart(gap)]
     return f"{told}: {amount(gap, sign=True)}."
 
 

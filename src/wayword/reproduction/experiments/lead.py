@@ -8,7 +8,7 @@ from wayword.evaluation import CUTOFFS
 from wayword.reproduction.experiments import core, statistics
 from wayword.reproduction.experiments.paper import ORDERS
 from wayword.reproduction.presets import Preset
-from wayword.reproduction.telling import Results, amount, compared, named, verdict
+from wayword.reproduction.telling import Results, amount, compared, named, told_apart, verdict
 
 FEW = 1000
 """With fewer test searches than this a report is a trial."""
@@ -79,7 +79,7 @@ def _best_label(found: Mapping[str, Results]) -> list[str]:
     better = [
         (other, labels.differences[other, "unbiased", 1])
         for other in ("biased", "prescient", "prescient@5", "prescient@1")
-        if labels is not None and labels.differences[other, "unbiased", 1].low > 0
+        if labels is not None and told_apart(labels.differences[other, "unbiased", 1]) > 0
     ]
     return [
         f"Unlike in the paper, a ranker trained on {named(other)} labels does better at 1 than one trained on Unbiased "

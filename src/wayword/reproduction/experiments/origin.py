@@ -28,7 +28,8 @@ def section(chosen: Preset, seed: int, seeds: int, only: Sequence[str]) -> Secti
     """The command, the settings that are not the defaults, and the versions."""
     settings = chosen.settings
     used = (
-        f"{chosen.clicks:,} clicks; the retriever learns from "
+        f"{chosen.clicks:,} clicks; the retriever's log is passed through {settings.prefixes.passes} times, it learns "
+        "from "
         f"{f'at most {settings.retriever.max_instances:,}' if settings.retriever.max_instances else 'all'} samples and "
         f"proposes {settings.retriever.candidates} candidates; the ranker learns from {settings.ranker.share:.0%} of "
         f"its searches, all of their contexts, in {settings.ranker.rounds} rounds."

@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from wayword import tables
+from wayword.config import FeaturesConfig
 from wayword.evaluation import CUTOFFS
+from wayword.features.pairs import PAIR_FEATURES
 from wayword.reproduction.experiments.statistics import FILE
 from wayword.reproduction.report.exhibits import Cell, Column, Interval, Section, Table, Text
-from wayword.reproduction.telling import Results, named, verdict
+from wayword.reproduction.telling import Results, named, told_apart, verdict
 
 NAME = "paper"
 LABELS = "labels"
@@ -159,7 +161,7 @@ def _agreement(found: dict[str, Results]) -> list[str]:
 
 def _prescience(found: Results, folder: Path) -> list[str]:
     """Why a label that knows less can be the better one, where it is."""
-    if not found.differences["prescient@5", "prescient@1", 1].high < 0:
+    if told_apart(found.differences["prescient@5", "prescient@1", 1]) >= 0:
         return []
     above = {row["policy"]: row["positive"] for row in tables.read(folder, LABELS).to_pylist()}
     return [
@@ -176,12 +178,13 @@ def _prescience(found: Results, folder: Path) -> list[str]:
 SETUP = (
     "The retriever learns from the alternatives of a click among all queries whose results were collected; the paper "
     "takes those of the retriever's part of the log.",
-    "Text vectors are those of the light encoder (32 numbers) and thirteen features of prefix and query are beside "
-    "them; the paper has the vectors of bert-base-uncased. The experiment on encoders has a transformer.",
+    f"Text vectors are those of the light encoder ({FeaturesConfig().dimensions} numbers), and {len(PAIR_FEATURES)} "
+    "features of prefix and query are beside them; the paper has the vectors of bert-base-uncased. The "
+    "experiment on encoders has a transformer.",
     "One group per distinct context, with the mean utility over its searches as label; the paper does not say how its "
     "groups are made. With one group per click most of its ablations could not differ.",
-    "How often the retriever's log is passed through, how many samples it learns from and how many clicks there are "
-    "is in the table of the data; the paper has 15 passes, 25,981,965 samples and 3,842,425 clicks.",
+    "How many clicks there are, how often the retriever's log is passed through and how many samples it learns from is "
+    "said at the end; the paper has 3,842,425 clicks, 15 passes and 25,981,965 samples.",
 )
 ENGINES = {
     "debian": "BM25 over package names and titles, which often puts what people want far down or leaves it out",

@@ -14,7 +14,7 @@ from wayword.reproduction.figures import Series, lines
 from wayword.reproduction.material import LISTS, load_list
 from wayword.reproduction.report.exhibits import Column, Figure, Section, Table, Text
 from wayword.reproduction.shared import SIZES, of_labels, of_size
-from wayword.reproduction.telling import Results, amount
+from wayword.reproduction.telling import Results, amount, told_apart
 from wayword.stages import Folders, Report
 
 NAME = "training-size"
@@ -44,7 +44,7 @@ def section(folder: Path) -> Section:
     gain = found.differences[ALL, trained[0]["policy"], 5]
     grows = (
         "More clicks make a better ranker"
-        if gain.low > 0
+        if told_apart(gain) > 0
         else "More clicks did not clearly make a better ranker"
     )
     return Section(

@@ -91,26 +91,49 @@ def _ratios(engine: Engine, examples: Material) -> dict[str, float]:
 def section(folder: Path) -> Section:
     """The numbers as two tables."""
     found = json.loads((folder / FILE).read_text(encoding="utf-8"))
-    graph, clicks, pairs, world = (found[name] for name in ("graph", "clicks", "pairs", "world"))
-    splits = {row["split"]: row for row in found["splits"]}
-    order = [("retriever", "Retriever train"), ("ranker", "Ranker train"), ("test", "Test")]
-    columns = (Column("Quantity", digits=0), *(Column(title, digits=0) for _, title in order))
-    data: tuple[tuple[Cell, ...], ...] = tuple(
-        (title, *(splits[split][key] if split in splits else 0 for split, _ in order))
-        for key, title in (
-            ("samples", "Samples"),
-            ("contexts", "Distinct contexts"),
-            ("searches", "Searches"),
-        )
+    returned = found["returned_by"]
+    return Section(
+        NAME,
+        "The data",
+        (
+            _log_table(found),
+            _world_table(found),
+            Text(
+                f"A clicked document is returned by {returned['mean']:,.0f} queries on average (median "
+                f"{returned['median']:,.0f}): the one click speaks for all of them that are among the candidates."
+            ),
+        ),
     )
-    learned: tuple[Cell, ...] = ("Samples learned from", *(found["learned"].get(split) for split, _ in order))
-    density = graph["edges"] / max(graph["queries"] * graph["documents"], 1)
-    facts: tuple[tuple[Cell, ...], ...] = (
+
+
+PARTS = {"retriever": "Retriever train", "ranker": "Ranker train", "test": "Test"}
+
+
+def _log_table(found: dict[str, Any]) -> Table:
+    splits = {row["split"]: row for row in found["splits"]}
+    counts = {"samples": "Samples", "contexts": "Distinct contexts", "searches": "Searches"}
+    rows: tuple[tuple[Cell, ...], ...] = (
+        *((title, *(splits.get(part, {}).get(key, 0) for part in PARTS)) for key, title in counts.items()),
+        ("Samples learned from", *(found["learned"].get(part) for part in PARTS)),
+    )
+    return Table(
+        "statistics_data",
+        "The log, as in the paper's first table",
+        (Column("Quantity"), *(Column(title, digits=0) for title in PARTS.values())),
+        rows,
+        "A sample is a search cut once: the retriever's part is passed through several times with new random cuts, "
+        "ranker and test once. The ranker's part is what is left after its log was halved, as in the paper.",
+    )
+
+
+def _world_table(found: dict[str, Any]) -> Table:
+    graph, clicks, pairs, world = (found[name] for name in ("graph", "clicks", "pairs", "world"))
+    rows: tuple[tuple[Cell, ...], ...] = (
         ("Queries in the universe", graph["queries"], "queries that the document ranker answers"),
         ("Documents", graph["documents"], ""),
         (
             "Density of the graph",
-            density,
+            graph["edges"] / max(graph["queries"] * graph["documents"], 1),
             "share of pairs (query, document) with an edge: the query returns it",
         ),
         (
@@ -125,9 +148,8 @@ def section(folder: Path) -> Section:
         (
             "B, largest ratio",
             _plain(pairs["largest"]),
-            "largest p[rank_q(a)] / p[logged rank] of a clicked document, over the ranker's searches and "
-            "candidates: what "
-            "the log shows of the paper's supremum",
+            "largest p[rank_q(a)] / p[logged rank] of a clicked document, over the ranker's searches and candidates: "
+            "what the log shows of the paper's supremum",
         ),
         (
             "99% of the ratios are below",
@@ -147,39 +169,14 @@ def section(folder: Path) -> Section:
             "of the ranker's: there Unbiased, Biased and Misspecified labels order the candidates alike",
         ),
     )
-    return Section(
-        NAME,
-        "The data",
-        (
-            Table(
-                "statistics_data",
-                "The log, as in the paper's first table",
-                columns,
-                (*data, learned),
-                _samples(),
-            ),
-            Table(
-                "statistics_world",
-                "The world behind it, and what the theory speaks of",
-                (Column("Quantity"), Column("Value", digits=4), Column("Meaning")),
-                facts,
-            ),
-            Text(
-                f"A clicked document is returned by {found['returned_by']['mean']:,.0f} queries on average (median "
-                f"{found['returned_by']['median']:,.0f}): the one click speaks for all of them that are among the "
-                "candidates."
-            ),
-        ),
+    return Table(
+        "statistics_world",
+        "The world behind it, and what the theory speaks of",
+        (Column("Quantity"), Column("Value", digits=4), Column("Meaning")),
+        rows,
     )
 
 
 def _plain(value: float) -> float:
     """A whole number without digits after the point."""
     return int(value) if float(value).is_integer() else value
-
-
-def _samples() -> str:
-    return (
-        "A sample is a search cut once: the retriever's part is passed through several times with new random cuts, "
-        "ranker and test once. The ranker's part is what is left after its log was halved, as in the paper."
-    )

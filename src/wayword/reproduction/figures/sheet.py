@@ -48,6 +48,11 @@ def _matplotlib() -> Any:
     return mpl
 
 
+def require_drawing() -> None:
+    """Say that figures cannot be drawn before hours are spent on what they show."""
+    _matplotlib()
+
+
 @contextmanager
 def sheet(height: float) -> Iterator[Any]:
     """A figure of 72 pixels to the inch, so that points are pixels; nobody's own settings change it, nor it theirs."""
