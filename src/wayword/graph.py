@@ -4,18 +4,25 @@ The mean utility of a query over the searches of a context is an inner product, 
 
     mean over s of û(s, q) = ⟨demand(x), exposure(q)⟩,   exposure(q)[a] = p[rank_q(a)]
 
-so the best queries of a context over the whole universe are the largest entries of a row of demand · exposureᵀ.
+so the best queries of a context over the whole universe are the largest entries of a row of demand · exposureᵀ. The
+demand of a context is in turn a mixture of the demands of the queries that it may become. Both products are one
+compiled walk over the graph, from the queries to the documents behind them and back to all queries that return those.
 """
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from wayword.compiled import compiled
 from wayword.errors import WaywordError
 from wayword.retrieval.candidates import Candidates
 
-CONTEXTS_AT_ONCE = 512
+CONTEXTS_AT_ONCE = 256
 
 
 def exposure(rankings: pa.Table, propensity: pa.Table, shape: tuple[int, int]) -> csr_array:
@@ -33,7 +40,134 @@ def exposure(rankings: pa.Table, propensity: pa.Table, shape: tuple[int, int]) -
     return csr_array((p, (rankings["query"].to_numpy(), rankings["document"].to_numpy())), shape=shape)
 
 
-def best_queries(demand: csr_array, exposures: csr_array, k: int) -> Candidates:
+@dataclass(frozen=True)
+class Rows:
+    """A sparse matrix as three arrays of fixed types, so that one compiled function fits, also memory-mapped."""
+
+    starts: NDArray[np.int64]
+    column: NDArray[np.int32]
+    value: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, matrix: csr_array) -> "Rows":
+        """From SciPy's."""
+        return cls(
+            matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float32)
+        )
+
+    @classmethod
+    def one(cls, column: NDArray[np.int32], value: NDArray[np.float32]) -> "Rows":
+        """A single row."""
+        return cls(np.array([0, len(column)], np.int64), column, value)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+
+@dataclass
+class Scratch:
+    """Room for one walk, all zeros between walks: to clear what was touched is quicker than to get new room."""
+
+    demand: NDArray[np.float64]
+    score: NDArray[np.float64]
+    allowed: NDArray[np.bool_]
+    documents: NDArray[np.int32]
+    queries: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, documents: int, queries: int) -> "Scratch":
+        """For a universe of this size."""
+        return cls(
+            np.zeros(documents),
+            np.zeros(queries),
+            np.zeros(queries, np.bool_),
+            np.zeros(documents, np.int32),
+            np.zeros(queries, np.int32),
+        )
+
+
+@dataclass(frozen=True)
+class Lift:
+    """How much more each document is wanted in some contexts: context i has row `row[i]` of `factor`, -1 has none."""
+
+    factor: NDArray[np.float32]
+    row: NDArray[np.int32]
+
+    @classmethod
+    def none(cls, contexts: int) -> "Lift":
+        """Contexts of which nothing is known but the text."""
+        return cls(np.ones((0, 0), np.float32), np.full(contexts, -1, np.int32))
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Queries, what people want who issue them (`rates`: queries × documents), and who returns what (`returned`:
+    documents × queries with p[rank])."""
+
+    rates: Rows
+    returned: Rows
+    universe: int
+    """How many queries may be suggested."""
+    _spare: list[Scratch] = field(default_factory=list, repr=False)
+
+    @cached_property
+    def documents(self) -> int:
+        """How many documents there are."""
+        return len(self.returned)
+
+    def best(
+        self,
+        members: Rows,
+        k: int,
+        *,
+        lift: Lift | None = None,
+        within: Rows | None = None,
+        documents: int = 0,
+        threads: int = 1,
+    ) -> Candidates:
+        """The k queries of highest expected utility for each context, none of utility 0.
+
+        A context is a row of `members`: the queries that it may become, with their weights. `within` names the only
+        queries that may be suggested to it. With `documents`, only so many most wanted documents are followed
+        (0: all).
+        """
+        contexts = len(members)
+        query, score = np.full((contexts, k), -1, np.int32), np.zeros((contexts, k), np.float32)
+        lifted = lift or Lift.none(contexts)
+        allowed = within or Rows(np.zeros(contexts + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32))
+
+        def walk(first: int) -> None:
+            scratch = self._spare.pop() if self._spare else Scratch.of(self.documents, self.universe)
+            _walk(
+                first,
+                min(first + CONTEXTS_AT_ONCE, contexts),
+                (members.starts, members.column, members.value),
+                (self.rates.starts, self.rates.column, self.rates.value),
+                (self.returned.starts, self.returned.column, self.returned.value),
+                (lifted.factor, lifted.row),
+                (allowed.starts, allowed.column),
+                within is not None,
+                documents,
+                (scratch.demand, scratch.documents, scratch.score, scratch.queries, scratch.allowed),
+                query,
+                score,
+            )
+            self._spare.append(scratch)
+
+        starts = range(0, contexts, CONTEXTS_AT_ONCE)
+        if threads == 1 or len(starts) < 2:
+            for first in starts:
+                walk(first)
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(walk, starts))
+        row, place = np.nonzero(query >= 0)
+        return Candidates(row.astype(np.int32), query[row, place], score[row, place])
+
+
+def best_queries(
+    demand: csr_array, exposures: csr_array, k: int, *, within: Rows | None = None, threads: int = 1
+) -> Candidates:
     """The k queries of highest expected utility for each row of demand (contexts × documents), none of utility 0.
 
     Utilities are compared as the float32 they are returned as: sums that differ in the last bits only because their
@@ -45,30 +179,83 @@ def best_queries(demand: csr_array, exposures: csr_array, k: int) -> Candidates:
     >>> list(zip(best.context.tolist(), best.query.tolist(), best.score.tolist()))
     [(0, 1, 3.0), (0, 0, 1.5), (1, 0, 1.0), (1, 2, 0.5)]
     """
-    transposed = csr_array(exposures.T)
-    parts = [
-        _best_of_rows(csr_array(demand[start : start + CONTEXTS_AT_ONCE] @ transposed), start, k)
-        for start in range(0, demand.shape[0], CONTEXTS_AT_ONCE)
-    ]
-    if not parts:
-        return Candidates(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))
-    context, query, score = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Candidates.sorted(context, query, score)
+    contexts = demand.shape[0]
+    each = np.arange(contexts, dtype=np.int32)
+    members = Rows(np.arange(contexts + 1, dtype=np.int64), each, np.ones(contexts, np.float32))
+    graph = Graph(Rows.of(demand), Rows.of(csr_array(exposures.T)), exposures.shape[0])
+    return graph.best(members, k, within=within, threads=threads)
 
 
-def _best_of_rows(
-    product: csr_array, first: int, k: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:
-    """The k largest entries of each row, ties by query number; SciPy's product stores no zero."""
-    kept = []
-    for row in range(product.shape[0]):
-        low, high = product.indptr[row], product.indptr[row + 1]
-        values, queries = product.data[low:high].astype(np.float32), product.indices[low:high]
-        if high - low > k:
-            bar = np.partition(values, -k)[-k]
-            among = np.flatnonzero(values >= bar)
-            values, queries = values[among], queries[among]
-        order = np.lexsort((queries, -values))[:k]
-        kept.append((np.full(len(order), first + row, np.int32), queries[order], values[order]))
-    rows, chosen, scores = (np.concatenate(column) for column in zip(*kept, strict=True))
-    return rows, chosen.astype(np.int32), scores
+@compiled
+def _walk(first, last, members, rates, returned, lift, within, restricted, most, scratch, query, score):  # type: ignore[no-untyped-def]
+    """Fill the rows `first` to `last` of `query` and `score`, best first, ties by query number."""
+    member_starts, member_query, member_weight = members
+    rate_starts, rate_document, rate = rates
+    page_starts, page_query, page_p = returned
+    factor, factor_row = lift
+    within_starts, within_query = within
+    demand, documents, value, queries, allowed = scratch
+    k = query.shape[1]
+    for context in range(first, last):
+        wanted = 0
+        row = factor_row[context]
+        for m in range(member_starts[context], member_starts[context + 1]):
+            q, weight = member_query[m], member_weight[m]
+            for j in range(rate_starts[q], rate_starts[q + 1]):
+                amount = weight * rate[j]
+                document = rate_document[j]
+                if row >= 0:
+                    amount *= factor[row, document]
+                if amount <= 0.0:
+                    continue
+                if demand[document] == 0.0:
+                    documents[wanted] = document
+                    wanted += 1
+                demand[document] += amount
+        least = 0.0
+        if 0 < most < wanted:
+            least = np.partition(demand[documents[:wanted]], wanted - most)[wanted - most]
+        if restricted:
+            for m in range(within_starts[context], within_starts[context + 1]):
+                allowed[within_query[m]] = True
+        found = 0
+        for d in range(wanted):
+            document = documents[d]
+            amount = demand[document]
+            demand[document] = 0.0
+            if amount < least:
+                continue
+            for j in range(page_starts[document], page_starts[document + 1]):
+                q = page_query[j]
+                if restricted and not allowed[q]:
+                    continue
+                if value[q] == 0.0:
+                    queries[found] = q
+                    found += 1
+                value[q] += amount * page_p[j]
+        kept = 0
+        for f in range(found):
+            q = queries[f]
+            gain = np.float32(value[q])
+            value[q] = 0.0
+            if gain <= 0.0:
+                continue
+            last_kept = kept - 1
+            if kept == k and not (
+                gain > score[context, last_kept] or (gain == score[context, last_kept] and q < query[context, last_kept])
+            ):
+                continue
+            if kept < k:
+                kept += 1
+            place = kept - 1
+            while place > 0 and (
+                score[context, place - 1] < gain or (score[context, place - 1] == gain and query[context, place - 1] > q)
+            ):
+                score[context, place] = score[context, place - 1]
+                query[context, place] = query[context, place - 1]
+                place -= 1
+            score[context, place] = gain
+            query[context, place] = q
+        if restricted:
+            for m in range(within_starts[context], within_starts[context + 1]):
+                allowed[within_query[m]] = False

@@ -1,0 +1,278 @@
+"""Evidence that a query's people want a document, from everything but the clicks on this very pair.
+
+Of a pair (q, a) that the log has not shown enough, others tell: the same document elsewhere, queries that share words
+with q or lead to the same pages, documents like a that were clicked for q. Each tells clicks and *expected* clicks (those
+that the pair would have if the document were wanted there: volume · p), so that what was never looked at is no evidence
+against. No click on the pair itself enters, so the same clicks may serve as labels (see `relevance`).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from wayword.compiled import compiled
+from wayword.demand.pairs import Floats, Pairs
+
+NEIGHBOURS = 20
+PAGE = 20
+"""Pages are compared by so many first results."""
+HEAD = 3
+"""Queries that share one of so many first results are a group."""
+LARGEST_GROUP = 20_000
+DOCUMENT_PRIOR, GROUP_PRIOR, SIMILAR_PRIOR = 3.0, 1.0, 0.1
+"""Rates are shrunk with so many expected clicks: a document's to the mean, a group's to the document's."""
+
+_OF_GROUP = ("best", "clicks", "lift", "rate", "weight")
+_OF_NEIGHBOURS = ("clicks", "expected", "rate")
+GROUPS = ("words", "phrases", "beginnings", "endings", "pages", "clicked")
+NAMES = (
+    "log_p",
+    "document_rate",
+    "document_clicks",
+    "other_documents",
+    *(f"{group}_{what}" for group in GROUPS for what in _OF_GROUP),
+    *(f"{kind}_{what}" for kind in ("near_pages", "near_words") for what in _OF_NEIGHBOURS),
+    *(f"{kind}_{what}" for kind in ("alike", "alike_pages", "alike_words") for what in _OF_NEIGHBOURS),
+)
+RISING = frozenset(name for name in NAMES if name.endswith(("_rate", "_best", "_weight")) or name == "alike_clicks")
+"""More of these never speaks against a document."""
+
+
+@dataclass(frozen=True)
+class Near:
+    """The nearest others of each query (or document), -1 where there are fewer, with their similarity."""
+
+    other: NDArray[np.int32]
+    similarity: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, vectors: csr_array) -> "Near":
+        """The nearest rows by cosine."""
+        norm = np.sqrt(np.asarray(vectors.multiply(vectors).sum(axis=1)).ravel())
+        unit = csr_array(vectors, copy=True)
+        unit.data = unit.data / np.repeat(np.maximum(norm, 1e-12), np.diff(unit.indptr))
+        across = csr_array(unit.T)
+        return cls(*_nearest(_arrays(unit), _arrays(across), NEIGHBOURS))
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What does not depend on the clicks: which queries and documents are alike."""
+
+    groups: dict[str, csr_array]
+    """For each kind, groups × queries."""
+    near_pages: Near
+    near_words: Near
+    alike: Near
+    """Documents that the same queries return."""
+
+    @classmethod
+    def of(cls, texts: Sequence[str], pairs: Pairs) -> "Surroundings":
+        """Words are what stands between spaces; a script without spaces is known by its pages alone."""
+        words = [text.split() for text in texts]
+        first = _first_results(pairs, PAGE)
+        return cls(
+            {
+                "words": _grouped(words),
+                "phrases": _grouped([zip(w, w[1:], strict=False) for w in words]),
+                "beginnings": _grouped([[" ".join(w[:n]) for n in range(1, len(w) + 1)] for w in words]),
+                "endings": _grouped([[" ".join(w[-n:]) for n in range(1, 4)] for w in words]),
+                "pages": csr_array(_first_results(pairs, HEAD).T),
+            },
+            Near.of(first),
+            Near.of(_weighted(_grouped(words))),
+            Near.of(csr_array(first.T)),
+        )
+
+
+def evidence(pairs: Pairs, clicks: Floats, volume: Floats, around: Surroundings) -> NDArray[np.float32]:
+    """One row of `NAMES` per pair. `clicks` are those of each pair, `volume` that of each query."""
+    expected = volume[pairs.query] * pairs.p
+    seen = (clicks > 0).astype(np.float64)
+    of_document, expected_of_document = pairs.of_document(clicks), pairs.of_document(expected)
+    mean = max(of_document.sum() / max(expected_of_document.sum(), 1e-12), 1e-9)
+    others = of_document[pairs.document] - clicks
+    rate = (others + DOCUMENT_PRIOR * mean) / (
+        np.maximum(expected_of_document[pairs.document] - expected, 0.0) + DOCUMENT_PRIOR
+    )
+    found = [np.log(pairs.p), rate, others, pairs.of_query(seen)[pairs.query] - seen]
+    graph = (pairs.starts, pairs.document)
+    clicked = csr_array((seen[seen > 0], (pairs.document[seen > 0], pairs.query[seen > 0])), shape=(pairs.documents, pairs.queries))
+    for kind in GROUPS:
+        groups = clicked if kind == "clicked" else around.groups[kind]
+        found += _of_groups(
+            groups.indptr.astype(np.int64), groups.indices.astype(np.int32), graph, clicks, expected, rate, pairs.documents, kind == "clicked", mean
+        )
+    for near in (around.near_pages, around.near_words):
+        told, hoped = _of_neighbours(graph, clicks, expected, near.other, near.similarity, pairs.documents)
+        found += [told, hoped, (told + mean) / (hoped + 1.0)]
+    could = 1 - np.exp(-expected)
+    told, hoped = _of_similar(graph, seen, could, around.alike.other, around.alike.similarity, pairs.documents)
+    found += [told, hoped, told / (hoped + SIMILAR_PRIOR)]
+    for near in (around.near_pages, around.near_words):
+        n, d = _of_neighbours(
+            graph, told.astype(np.float64), hoped.astype(np.float64), near.other, near.similarity, pairs.documents
+        )
+        found += [n, d, n / (d + SIMILAR_PRIOR)]
+    matrix = np.empty((len(pairs), len(NAMES)), np.float32)
+    for column, values in enumerate(found):
+        matrix[:, column] = values
+    return matrix
+
+
+def _first_results(pairs: Pairs, most: int) -> csr_array:
+    """queries × documents with p, the `most` first documents of each query only."""
+    order = np.lexsort((pairs.document, -pairs.p, pairs.query))
+    place = np.arange(len(pairs)) - pairs.starts[pairs.query[order]]
+    kept = order[place < most]
+    return csr_array((pairs.p[kept], (pairs.query[kept], pairs.document[kept])), shape=(pairs.queries, pairs.documents))
+
+
+def _grouped(tokens: Sequence[Iterable[object]]) -> csr_array:
+    """groups × queries: which queries have each token."""
+    number: dict[object, int] = {}
+    found = [sorted({number.setdefault(token, len(number)) for token in of_query}) for of_query in tokens]
+    lengths = np.fromiter(map(len, found), np.int64, len(found))
+    flat = np.fromiter((n for of_query in found for n in of_query), np.int32, int(lengths.sum()))
+    query = np.repeat(np.arange(len(found), dtype=np.int32), lengths)
+    return csr_array((np.ones(len(flat)), (flat, query)), shape=(len(number), len(found)))
+
+
+def _weighted(groups: csr_array) -> csr_array:
+    """queries × words, rare words heavy; words of more than 2 % of the queries say nothing of nearness."""
+    size = np.diff(groups.indptr)
+    queries = groups.shape[1]
+    weight = np.where(size <= max(2.0, 0.02 * queries), np.log(queries / np.maximum(size, 1)) + 1.0, 0.0)
+    scaled = csr_array((np.repeat(weight, size), groups.indices, groups.indptr), shape=groups.shape)
+    scaled.eliminate_zeros()
+    return csr_array(scaled.T)
+
+
+def _arrays(matrix: csr_array) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float64)
+
+
+@compiled
+def _nearest(rows, columns, most):  # type: ignore[no-untyped-def]
+    """The `most` other rows of largest inner product with each row, best first, ties by number."""
+    starts, column, value = rows
+    across_starts, across_row, across_value = columns
+    size = len(starts) - 1
+    other, similarity = np.full((size, most), -1, np.int32), np.zeros((size, most), np.float32)
+    total, touched = np.zeros(size), np.empty(size, np.int32)
+    for row in range(size):
+        found = 0
+        for i in range(starts[row], starts[row + 1]):
+            for j in range(across_starts[column[i]], across_starts[column[i] + 1]):
+                to = across_row[j]
+                if total[to] == 0.0:
+                    touched[found] = to
+                    found += 1
+                total[to] += value[i] * across_value[j]
+        kept = 0
+        for f in range(found):
+            to, near = touched[f], np.float32(total[touched[f]])
+            total[to] = 0.0
+            if to == row or (kept == most and not near > similarity[row, most - 1]):
+                continue
+            kept = min(kept + 1, most)
+            place = kept - 1
+            while place > 0 and (
+                similarity[row, place - 1] < near or (similarity[row, place - 1] == near and other[row, place - 1] > to)
+            ):
+                similarity[row, place], other[row, place] = similarity[row, place - 1], other[row, place - 1]
+                place -= 1
+            similarity[row, place], other[row, place] = near, to
+    return other, similarity
+
+
+@compiled
+def _of_groups(group_starts, member, graph, clicks, expected, document_rate, documents, own, mean):  # type: ignore[no-untyped-def]
+    """Over the groups of each pair's query: clicks on its document by the group's other queries, beside expected ones.
+
+    The group's best rate, the clicks behind it, the sum of the logarithms of rate/document's rate, and rate and clicks
+    with small groups heavier. With `own`, group g is that of the queries that clicked document g, and says nothing of g.
+    """
+    starts, document = graph
+    size = len(document)
+    best, behind, lift = np.zeros(size, np.float32), np.zeros(size, np.float32), np.zeros(size, np.float32)
+    told, hoped = np.zeros(size), np.zeros(size)
+    num, den = np.zeros(documents), np.zeros(documents)
+    for group in range(len(group_starts) - 1):
+        members = group_starts[group + 1] - group_starts[group]
+        if members < 2 or members > LARGEST_GROUP:
+            continue
+        for m in range(group_starts[group], group_starts[group + 1]):
+            for j in range(starts[member[m]], starts[member[m] + 1]):
+                num[document[j]] += clicks[j]
+                den[document[j]] += expected[j]
+        for m in range(group_starts[group], group_starts[group + 1]):
+            for j in range(starts[member[m]], starts[member[m] + 1]):
+                n, d = max(num[document[j]] - clicks[j], 0.0), den[document[j]] - expected[j]
+                if d < 1e-9 or (own and document[j] == group):
+                    continue
+                rate = (n + GROUP_PRIOR * document_rate[j]) / (d + GROUP_PRIOR)
+                if rate > best[j]:
+                    best[j], behind[j] = rate, n
+                lift[j] += np.log(rate / document_rate[j])
+                told[j] += n / members
+                hoped[j] += d / members
+        for m in range(group_starts[group], group_starts[group + 1]):
+            for j in range(starts[member[m]], starts[member[m] + 1]):
+                num[document[j]], den[document[j]] = 0.0, 0.0
+    return [
+        best,
+        behind,
+        lift,
+        ((told + SIMILAR_PRIOR * mean) / (hoped + SIMILAR_PRIOR)).astype(np.float32),
+        told.astype(np.float32),
+    ]
+
+
+@compiled
+def _of_neighbours(graph, clicks, expected, other, similarity, documents):  # type: ignore[no-untyped-def]
+    """For each pair, the clicks on its document by the neighbours of its query, and the expected ones."""
+    starts, document = graph
+    told, hoped = np.zeros(len(document), np.float32), np.zeros(len(document), np.float32)
+    place = np.full(documents, -1, np.int64)
+    for query in range(len(starts) - 1):
+        for j in range(starts[query], starts[query + 1]):
+            place[document[j]] = j
+        for n in range(other.shape[1]):
+            if other[query, n] < 0:
+                break
+            near = similarity[query, n]
+            for j in range(starts[other[query, n]], starts[other[query, n] + 1]):
+                at = place[document[j]]
+                if at >= 0:
+                    told[at] += near * clicks[j]
+                    hoped[at] += near * expected[j]
+        for j in range(starts[query], starts[query + 1]):
+            place[document[j]] = -1
+    return told, hoped
+
+
+@compiled
+def _of_similar(graph, seen, could, other, similarity, documents):  # type: ignore[no-untyped-def]
+    """For each pair, how many documents like its own were clicked for the same query, and how many could have been."""
+    starts, document = graph
+    told, hoped = np.zeros(len(document), np.float32), np.zeros(len(document), np.float32)
+    place = np.full(documents, -1, np.int64)
+    for query in range(len(starts) - 1):
+        for j in range(starts[query], starts[query + 1]):
+            place[document[j]] = j
+        for j in range(starts[query], starts[query + 1]):
+            for n in range(other.shape[1]):
+                to = other[document[j], n]
+                if to < 0:
+                    break
+                at = place[to]
+                if at >= 0:
+                    told[j] += similarity[document[j], n] * seen[at]
+                    hoped[j] += similarity[document[j], n] * could[at]
+        for j in range(starts[query], starts[query + 1]):
+            place[document[j]] = -1
+    return told, hoped

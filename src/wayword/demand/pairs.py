@@ -1,0 +1,80 @@
+"""Pairs: every document that a query returns, or that was clicked there, with the clicks it got."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pair i is (`query[i]`, `document[i]`), sorted by both; those of query q are `starts[q]` to `starts[q + 1]`.
+
+    `p` is how likely the document is looked at when the query is issued.
+    """
+
+    starts: NDArray[np.int64]
+    document: NDArray[np.int32]
+    p: Floats
+    documents: int
+
+    @classmethod
+    def of(cls, returned: csr_array, clicked: pa.Table, *, most: int = 0) -> "Pairs":
+        """From p[rank] of the rankings (queries × documents) and the clicks (query, document, weight, looks).
+
+        `looks` = Σ weight/p[logged rank]. A document that was clicked counts with weight/looks: where the rankings
+        have changed since, that is how likely it was looked at when it was shown. Of more than `most` pairs (0: any),
+        those that are least likely looked at are left out, but none that was clicked.
+        """
+        queries, documents = returned.shape
+        query, document = clicked["query"].to_numpy(), clicked["document"].to_numpy()
+        weight, looks = clicked["weight"].to_numpy(), clicked["looks"].to_numpy()
+        shown = csr_array(
+            (np.divide(weight, looks, out=np.ones_like(looks), where=looks > 0), (query, document)),
+            shape=returned.shape,
+        )
+        rows = np.repeat(np.arange(queries), np.diff(returned.indptr))
+        keys = np.r_[
+            query.astype(np.int64) * documents + document, rows.astype(np.int64) * documents + returned.indices
+        ]
+        p = np.r_[shown[query, document], returned.data]
+        keys, first = np.unique(keys, return_index=True)
+        p = p[first]
+        if 0 < most < len(keys):
+            keep = (first < len(query)) | (p >= np.partition(p, len(p) - most)[len(p) - most])
+            keys, p = keys[keep], p[keep]
+        starts = np.searchsorted(keys, np.arange(queries + 1, dtype=np.int64) * documents)
+        return cls(starts, (keys % documents).astype(np.int32), p, documents)
+
+    def __len__(self) -> int:
+        return len(self.document)
+
+    @property
+    def queries(self) -> int:
+        """How many queries there are, also those without a pair."""
+        return len(self.starts) - 1
+
+    @cached_property
+    def query(self) -> NDArray[np.int32]:
+        """The query of each pair."""
+        return np.repeat(np.arange(self.queries, dtype=np.int32), np.diff(self.starts))
+
+    def clicks(self, clicked: pa.Table) -> Floats:
+        """The weight of the clicks on each pair."""
+        wanted = clicked["query"].to_numpy().astype(np.int64) * self.documents + clicked["document"].to_numpy()
+        keys = self.query.astype(np.int64) * self.documents + self.document
+        place = np.searchsorted(keys, wanted)
+        return np.bincount(place, weights=clicked["weight"].to_numpy(), minlength=len(self))
+
+    def of_query(self, values: Floats) -> Floats:
+        """The sum of the pairs' values for each query."""
+        return np.bincount(self.query, weights=values, minlength=self.queries)
+
+    def of_document(self, values: Floats) -> Floats:
+        """The sum of the pairs' values for each document."""
+        return np.bincount(self.document, weights=values, minlength=self.documents)

@@ -1,0 +1,107 @@
+"""Rates: the demand for each document of each query, given everything that the log says.
+
+What people want is 0 for a document that they do not want (probability 1 − ρ), else a rate around the query's volume v:
+Gamma with mean v and shape s. With c clicks where p·v were expected, the mean of what is left after looking at them is
+
+    clicked:      (s + c) / (s/v + p)
+    not clicked:  P(wanted | no click) · s / (s/v + p),   P(no click | wanted) = (1 + p·v/s)^−s
+
+s → 0 is the paper's inverse propensity weight c/p, as unbiased and as noisy; s → ∞ gives all wanted documents of a query
+one rate ("pooling"). Between them a click at a rank that is hardly ever looked at counts about 1/(s/v + p) instead of 1/p:
+a bound on the weight that fits itself to each query. `Shrinkage` is chosen on held-out clicks (see `stages.demand`).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from wayword.demand import relevance, volume
+from wayword.demand.evidence import Surroundings, evidence
+from wayword.demand.pairs import Floats, Pairs
+
+POOLED = float("inf")
+EM_STEPS = 5
+PSEUDO_CLICKS = 10.0
+MODELS = 3
+"""Several models are averaged: each learns from other pairs and stops by other queries."""
+
+
+@dataclass(frozen=True)
+class Shrinkage:
+    """How much clicks are trusted: `shape` is s above; `unseen` multiplies what nobody has clicked yet."""
+
+    shape: float = POOLED
+    unseen: float = 1.0
+
+
+CHOICES = tuple(
+    Shrinkage(shape, unseen) for shape in (0.3, 1.0, 3.0, 10.0, POOLED) for unseen in (0.0, 0.5, 1.0, 1.5)
+)
+
+
+@dataclass(frozen=True)
+class Beliefs:
+    """What the log makes us believe of the pairs before their own clicks are looked at, and those clicks."""
+
+    clicks: Floats
+    relevance: Floats
+    volume: Floats
+    """Of each query."""
+
+    def rates(self, pairs: Pairs, shrinkage: Shrinkage) -> Floats:
+        """The demand for each pair's document."""
+        expected = self.volume[pairs.query]
+        share = wanted(self.relevance, expected * pairs.p, shrinkage.shape)
+        if shrinkage.shape == POOLED:
+            clicked, unclicked = expected, share * expected
+        else:
+            strength = np.maximum(shrinkage.shape / np.maximum(expected, 1e-12) + pairs.p, 1e-12)
+            clicked = (shrinkage.shape + self.clicks) / strength
+            unclicked = share * shrinkage.shape / strength
+        return np.where(self.clicks > 0, clicked, shrinkage.unseen * unclicked)
+
+
+def wanted(prior: Floats, expected: Floats, shape: float = POOLED) -> Floats:
+    """The probability that a document is wanted that got no click where so many were expected if it were.
+
+    >>> wanted(np.array([0.5, 0.5]), np.array([0.0, 3.0])).round(3).tolist()
+    [0.5, 0.047]
+    """
+    none = np.exp(-expected) if shape == POOLED else (1 + expected / shape) ** -shape
+    return prior * none / np.maximum(1 - prior + prior * none, 1e-300)
+
+
+def believe(
+    pairs: Pairs, clicks: Floats, searches: Floats, around: Surroundings, *, seed: int = 0, threads: int = 1
+) -> Beliefs:
+    """Learn relevance and volume in turn: each needs the other."""
+    seen = clicks > 0
+    start = _first_volume(pairs, clicks, searches)
+    matrix = evidence(pairs, clicks, start, around)
+    prior = relevance.fit(
+        matrix, pairs, clicks, start, rounds=relevance.WARM, seed=seed, threads=threads
+    )
+    between = _volume(pairs, clicks, searches, seen, prior, start)
+    prior = sum(
+        relevance.fit(matrix, pairs, clicks, between, seed=seed + n, threads=threads) for n in range(MODELS)
+    ) / MODELS
+    return Beliefs(clicks, prior, _volume(pairs, clicks, searches, seen, prior, between))
+
+
+def _first_volume(pairs: Pairs, clicks: Floats, searches: Floats) -> Floats:
+    """As if only clicked documents were wanted; a query without any is as the others."""
+    shown = pairs.of_query(np.where(clicks > 0, pairs.p, 0.0)) * searches
+    mean = float(clicks.sum()) / max(float(shown.sum()), 1e-12)
+    result: Floats = searches * (pairs.of_query(clicks) + PSEUDO_CLICKS) / (shown + PSEUDO_CLICKS / max(mean, 1e-12))
+    return result
+
+
+def _volume(
+    pairs: Pairs, clicks: Floats, searches: Floats, seen: np.ndarray, prior: Floats, start: Floats
+) -> Floats:
+    """The volumes that fit the clicks, with the unclicked documents counted by how likely they are wanted."""
+    found, of_query = start, pairs.of_query(clicks)
+    for _ in range(EM_STEPS):
+        share = np.where(seen, 1.0, wanted(prior, found[pairs.query] * pairs.p))
+        found = volume.fit(of_query, pairs.of_query(share * pairs.p), searches).of_query
+    return found
