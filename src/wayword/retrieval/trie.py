@@ -6,6 +6,9 @@ memory, and the arrays can be mapped from disk.
 Distances count insertions, deletions, replacements and swaps of neighbours; no place is edited twice ("optimal string
 alignment"). The row of a node holds the distances of its text to the beginnings of the typed text, as far as their
 lengths differ by the allowed edits at most: cell b of depth d is about the first d - edits + b typed characters.
+
+Compiled functions that call each other stay in this file: what Numba keeps on disk is renewed when its own file
+changes, not when that of a function it calls does.
 """
 
 from collections.abc import Sequence
@@ -201,6 +204,63 @@ def near(
         high[depth + 1] = cursor[depth]
         depth += 1
     return found[:count].copy(), visits
+
+
+@compiled
+def _cut(typed: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Begin and end of each word."""
+    cuts = np.empty((len(typed) // 2 + 1, 2), np.int64)
+    count = 0
+    begin = 0
+    for place in range(len(typed) + 1):
+        if place == len(typed) or typed[place] == 32:
+            if place > begin:
+                cuts[count] = begin, place
+                count += 1
+            begin = place + 1
+    return cuts[:count]
+
+
+@compiled
+def word_ranges(
+    code: NDArray[np.int32],
+    begin: NDArray[np.int64],
+    end: NDArray[np.int64],
+    typed: NDArray[np.int32],
+    corrected_from: int,
+    budget: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], bool]:
+    """(ranges, owner, known): which of the words each typed word may stand for, and whether each has any.
+
+    The ranges of the typed word i are `ranges[owner[i]:owner[i + 1]]`. The first is the word as typed, or empty if
+    there is none. The others, for a word of `corrected_from` characters or more, are the words one edit away and
+    itself, ascending. The last typed word stands for all it begins.
+    """
+    cuts = _cut(typed)
+    owner = np.zeros(len(cuts) + 1, np.int64)
+    ranges = np.empty((2 * len(cuts) + budget, 2), np.int64)
+    count = 0
+    for word in range(len(cuts)):
+        part = typed[cuts[word, 0] : cuts[word, 1]]
+        whole = word < len(cuts) - 1
+        length, low, high = walk(code, begin, end, part)
+        if length < len(part) or (whole and end[low] - begin[low] > length):
+            high = low
+        elif whole:
+            high = low + 1
+        ranges[count] = low, high
+        count += 1
+        found = high > low
+        if len(part) >= corrected_from and budget > 0:
+            close, visits = near(code, begin, end, part, 1, whole, budget)
+            budget -= visits
+            ranges[count : count + len(close)] = close
+            count += len(close)
+            found = found or len(close) > 0
+        if not found:
+            return ranges[:0], owner, False
+        owner[word + 1] = count
+    return ranges[:count], owner, len(cuts) > 0
 
 
 @compiled

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from wayword.compiled import compiled
 from wayword.features.ragged import Ragged
-from wayword.retrieval.trie import code_points, near, walk
+from wayword.retrieval.trie import code_points, word_ranges
 
 MAX_CANDIDATES = 1 << 14
 """So many texts of the rarest typed word are looked at, those of the lowest words first."""
@@ -62,8 +62,9 @@ class WordIndex:
         array([1])
         """
         starts = self.words.starts
-        ranges, owner, known = _alternatives(
-            self.words.values, starts[:-1], starts[1:], typed, corrected, MAX_VISITS
+        corrected_from = CORRECTED_FROM if corrected else len(typed) + 1
+        ranges, owner, known = word_ranges(
+            self.words.values, starts[:-1], starts[1:], typed, corrected_from, MAX_VISITS
         )
         if not known:
             return np.zeros(0, np.int64)
@@ -71,62 +72,6 @@ class WordIndex:
         return _with_every_word(
             self.contents.values, self.contents.starts, candidates, ranges, owner, MAX_COMPARISONS
         )
-
-
-@compiled
-def _cut(typed: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Begin and end of each word."""
-    cuts = np.empty((len(typed) // 2 + 1, 2), np.int64)
-    count = 0
-    begin = 0
-    for place in range(len(typed) + 1):
-        if place == len(typed) or typed[place] == 32:
-            if place > begin:
-                cuts[count] = begin, place
-                count += 1
-            begin = place + 1
-    return cuts[:count]
-
-
-@compiled
-def _alternatives(
-    code: NDArray[np.int32],
-    begin: NDArray[np.int64],
-    end: NDArray[np.int64],
-    typed: NDArray[np.int32],
-    corrected: bool,
-    budget: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], bool]:
-    """(ranges, owner, known): the ranges of words each typed word may stand for, and whether each has one.
-
-    Those of the typed word i are `ranges[owner[i]:owner[i + 1]]`. The first is the word as typed, perhaps empty; the
-    others are its corrections, ascending, and include it.
-    """
-    cuts = _cut(typed)
-    owner = np.zeros(len(cuts) + 1, np.int64)
-    ranges = np.empty((2 * len(cuts) + budget, 2), np.int64)
-    count = 0
-    for word in range(len(cuts)):
-        part = typed[cuts[word, 0] : cuts[word, 1]]
-        whole = word < len(cuts) - 1
-        length, low, high = walk(code, begin, end, part)
-        if length < len(part) or (whole and end[low] - begin[low] > length):
-            high = low
-        elif whole:
-            high = low + 1
-        ranges[count] = low, high
-        count += 1
-        found = high > low
-        if corrected and len(part) >= CORRECTED_FROM and budget > 0:
-            close, visits = near(code, begin, end, part, 1, whole, budget)
-            budget -= visits
-            ranges[count : count + len(close)] = close
-            count += len(close)
-            found = found or len(close) > 0
-        if not found:
-            return ranges[:0], owner, False
-        owner[word + 1] = count
-    return ranges[:count], owner, len(cuts) > 0
 
 
 @compiled
@@ -146,12 +91,14 @@ def _rarest(
         if least < 0 or total < least:
             best, least = word, total
     found = np.empty(min(least, limit), np.int32)
-    count = 0
+    count, lists = 0, 0
     for low, high in ranges[owner[best] : owner[best + 1]]:
+        lists += high - low
         part = texts[starts[low] : starts[high]][: len(found) - count]
         found[count : count + len(part)] = part
         count += len(part)
-    found.sort()
+    if lists > 1:
+        found.sort()
     count = 0
     for place in range(len(found)):
         if place == 0 or found[place] != found[place - 1]:
