@@ -1,0 +1,166 @@
+"""Which queries a typed text may be the beginning of, also when no query starts with it.
+
+The first of these that finds a query answers, so a typed text that is a beginning as it stands is never corrected:
+
+1. "exact": the queries that start with the text.
+2. "typo": those that start with the text after one edit (a character inserted, deleted or replaced, or two neighbours
+   swapped).
+3. "words": those that contain every typed word, the last one as the beginning of a word, in any order.
+4. "typo": those that start with the text after two edits.
+5. "words": as 3, with one edit in a word where needed, in as few words as possible.
+6. "shorter": those that start with as much of the text's beginning as any does.
+
+How many edits a text may need depends on its length, as with Elasticsearch's fuzziness AUTO: below 3 characters none,
+up to 5 one, from 6 two. Characters are code points.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayword.features.ragged import Ragged
+from wayword.retrieval.trie import code_points, near, spread, walk
+from wayword.retrieval.word_index import WordIndex
+
+SOURCES = ("exact", "typo", "words", "shorter")
+MAX_VISITS = 20_000
+"""So many nodes of the queries' trie are visited to correct a text: about a millisecond."""
+
+
+@dataclass(frozen=True)
+class Matches:
+    """Queries, ascending and distinct, with weights in (0, 1], all found in the same way."""
+
+    query: NDArray[np.int32]
+    weight: NDArray[np.float32]
+    source: str
+
+
+class Beginnings:
+    """Queries are numbered in the order of their texts, which are normalised; only the wanted ones are matched.
+
+    >>> found = Beginnings.build(["mail", "music", "video player"], np.array([True, True, True]))
+    >>> [(found.matches(typed).query.tolist(), found.matches(typed).source) for typed in ("m", "muc", "player")]
+    [([0, 1], 'exact'), ([1], 'typo'), ([2], 'words')]
+    """
+
+    def __init__(self, texts: Ragged, wanted: NDArray[np.int32], words: WordIndex) -> None:
+        self._texts = _frozen(texts)
+        self._wanted = _read_only(wanted)
+        self._words = WordIndex(_frozen(words.words), _frozen(words.texts), _frozen(words.contents))
+        self._begin = _read_only(self._texts.starts[:-1][self._wanted])
+        self._end = _read_only(self._texts.starts[1:][self._wanted])
+
+    @classmethod
+    def build(cls, texts: Sequence[str], wanted: NDArray[np.bool_]) -> "Beginnings":
+        """`wanted` tells for each of the sorted texts whether it counts, as one that was searched."""
+        numbers = np.flatnonzero(wanted)
+        words = WordIndex.build([texts[number] for number in numbers.tolist()])
+        return cls(code_points(texts), numbers.astype(np.int32), words)
+
+    def save(self, folder: Path) -> None:
+        """Write the arrays, one file each."""
+        folder.mkdir(parents=True, exist_ok=True)
+        np.save(folder / "wanted.npy", self._wanted)
+        for name, rows in self._rows().items():
+            np.save(folder / f"{name}.npy", rows.values)
+            np.save(folder / f"{name}-starts.npy", rows.starts)
+
+    @classmethod
+    def load(cls, folder: Path) -> "Beginnings":
+        """Map the arrays of `save` into memory."""
+        texts, words, of_word, of_text = (
+            Ragged(_mapped(folder / f"{name}.npy"), _mapped(folder / f"{name}-starts.npy"))
+            for name in ("texts", "words", "texts-of-word", "words-of-text")
+        )
+        return cls(texts, _mapped(folder / "wanted.npy"), WordIndex(words, of_word, of_text))
+
+    def starting(self, prefix: str) -> tuple[int, int]:
+        """The range of all queries that start with the prefix, wanted or not; one that equals it does.
+
+        >>> Beginnings.build(["mail", "map", "music"], np.zeros(3, bool)).starting("ma")
+        (0, 2)
+        """
+        typed = _read_only(code_points([prefix]).values)
+        starts = self._texts.starts
+        length, low, high = walk(self._texts.values, starts[:-1], starts[1:], typed)
+        return (low, high) if length == len(typed) else (low, low)
+
+    def matches(self, prefix: str) -> Matches:
+        """The queries that the first successful way of the list above finds; none if all fail."""
+        typed = _read_only(code_points([prefix]).values)
+        rows: NDArray[np.int64] = np.zeros(0, np.int64)
+        for source, rows in self._ways(typed):
+            if len(rows):
+                return self._found(rows, source)
+        return self._found(rows, "shorter")
+
+    def corrected(self, prefix: str, edits: int) -> NDArray[np.int32]:
+        """The wanted queries that start with a text at most so many edits from the prefix, whatever its length."""
+        return self._wanted[self._near(_read_only(code_points([prefix]).values), edits)]
+
+    def _ways(self, typed: NDArray[np.int32]) -> Iterator[tuple[str, NDArray[np.int64]]]:
+        """Each way with the places, among the wanted queries, of what it finds."""
+        length, low, high = walk(self._texts.values, self._begin, self._end, typed)
+        if length == len(typed):
+            yield "exact", np.arange(low, high)
+        edits = allowed_edits(len(typed))
+        if edits >= 1:
+            yield "typo", self._near(typed, 1)
+        yield "words", self._words.containing(typed, corrected=False)
+        if edits >= 2:
+            yield "typo", self._near(typed, 2)
+        yield "words", self._words.containing(typed, corrected=True)
+        yield "shorter", np.arange(low, high if length else low)
+
+    def _near(self, typed: NDArray[np.int32], edits: int) -> NDArray[np.int64]:
+        """Where the visits do not suffice, the first character is taken as right: mistakes there are rare."""
+        code, begin, end = self._texts.values, self._begin, self._end
+        ranges, visits = near(code, begin, end, typed, edits, False, MAX_VISITS)
+        if visits < MAX_VISITS:
+            return spread(ranges)
+        length, low, high = walk(code, begin, end, typed[:1])
+        if length:
+            rest = _read_only(begin[low:high] + 1)
+            again, _ = near(code, rest, end[low:high], typed[1:], edits, False, MAX_VISITS)
+            ranges = again + low if len(again) else ranges
+        return spread(ranges)
+
+    def _found(self, rows: NDArray[np.int64], source: str) -> Matches:
+        return Matches(self._wanted[rows], np.ones(len(rows), np.float32), source)
+
+    def _rows(self) -> dict[str, Ragged]:
+        return {
+            "texts": self._texts,
+            "words": self._words.words,
+            "texts-of-word": self._words.texts,
+            "words-of-text": self._words.contents,
+        }
+
+
+def allowed_edits(length: int) -> int:
+    """How many edits a typed text of so many characters may need.
+
+    >>> [allowed_edits(length) for length in (2, 3, 5, 6)]
+    [0, 1, 1, 2]
+    """
+    return (length >= 3) + (length >= 6)
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """A plain view: kernels are compiled for one kind of array, built or mapped."""
+    view = np.asarray(array).view()
+    view.setflags(write=False)
+    return view
+
+
+def _frozen(rows: Ragged) -> Ragged:
+    return Ragged(_read_only(rows.values), _read_only(rows.starts))
+
+
+def _mapped(path: Path) -> NDArray[Any]:
+    return np.load(path, mmap_mode="r", allow_pickle=False)

@@ -1,0 +1,159 @@
+"""Which texts contain the typed words, in any order: for each word its texts, for each text its words.
+
+Words are numbered in the order of their code points, so a word that is still being typed is a range of numbers.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayword.compiled import compiled
+from wayword.features.ragged import Ragged
+from wayword.retrieval.trie import code_points, word_ranges
+
+MAX_CANDIDATES = 1 << 14
+"""So many texts of the rarest typed word are looked at, those of the lowest words first."""
+MAX_COMPARISONS = 1 << 18
+"""So many words of these texts are compared with the typed ones."""
+MAX_VISITS = 1 << 14
+"""So many nodes of the words' trie are visited to correct all typed words together."""
+CORRECTED_FROM = 3
+"""Shorter words are taken as they are: one edit makes nearly any of them out of any other."""
+
+
+@dataclass(frozen=True)
+class WordIndex:
+    """`words` are the code points of the sorted words, `texts` the texts of each word, `contents` the reverse."""
+
+    words: Ragged
+    texts: Ragged
+    contents: Ragged
+
+    @classmethod
+    def build(cls, texts: Sequence[str]) -> "WordIndex":
+        """The index of texts whose words stand between spaces."""
+        split = [sorted(set(text.split())) for text in texts]
+        words = sorted({word for found in split for word in found})
+        number = {word: place for place, word in enumerate(words)}
+        lengths = np.fromiter(map(len, split), dtype=np.int64, count=len(split))
+        flat = np.fromiter((number[word] for found in split for word in found), dtype=np.int32)
+        contents = Ragged.from_lengths(flat, lengths)
+        by_word = np.argsort(flat, kind="stable")
+        return cls(
+            code_points(words),
+            Ragged.from_lengths(
+                contents.owner[by_word].astype(np.int32), np.bincount(flat, minlength=len(words))
+            ),
+            contents,
+        )
+
+    def containing(self, typed: NDArray[np.int32], *, corrected: bool) -> NDArray[np.int64]:
+        """The texts that contain every typed word, the last as the beginning of a word; ascending.
+
+        `corrected`: a word of three characters or more may be one edit away. The texts that need the fewest corrected
+        words are those returned.
+
+        >>> index = WordIndex.build(["video call", "video player"])
+        >>> index.containing(code_points(["player vid"]).values, corrected=False)
+        array([1])
+        >>> index.containing(code_points(["plyer vdi"]).values, corrected=True)
+        array([1])
+        """
+        starts = self.words.starts
+        corrected_from = CORRECTED_FROM if corrected else len(typed) + 1
+        ranges, owner, known = word_ranges(
+            self.words.values, starts[:-1], starts[1:], typed, corrected_from, MAX_VISITS
+        )
+        if not known:
+            return np.zeros(0, np.int64)
+        candidates = _rarest(self.texts.values, self.texts.starts, ranges, owner, MAX_CANDIDATES)
+        return _with_every_word(
+            self.contents.values, self.contents.starts, candidates, ranges, owner, MAX_COMPARISONS
+        )
+
+
+@compiled
+def _rarest(
+    texts: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    ranges: NDArray[np.int64],
+    owner: NDArray[np.int64],
+    limit: int,
+) -> NDArray[np.int32]:
+    """The texts of the typed word that has the fewest: ascending, distinct."""
+    best, least = 0, -1
+    for word in range(len(owner) - 1):
+        total = 0
+        for low, high in ranges[owner[word] : owner[word + 1]]:
+            total += starts[high] - starts[low]
+        if least < 0 or total < least:
+            best, least = word, total
+    found = np.empty(min(least, limit), np.int32)
+    count, lists = 0, 0
+    for low, high in ranges[owner[best] : owner[best + 1]]:
+        lists += high - low
+        part = texts[starts[low] : starts[high]][: len(found) - count]
+        found[count : count + len(part)] = part
+        count += len(part)
+    if lists > 1:
+        found.sort()
+    count = 0
+    for place in range(len(found)):
+        if place == 0 or found[place] != found[place - 1]:
+            found[count] = found[place]
+            count += 1
+    return found[:count]
+
+
+@compiled
+def _corrections(words: NDArray[np.int32], ranges: NDArray[np.int64]) -> int:
+    """0 if one of the words is in the first range, 1 if in another one, else 2."""
+    fewest = 2
+    for word in words:
+        if ranges[0, 0] <= word < ranges[0, 1]:
+            return 0
+        low, high = 1, len(ranges)
+        while low < high:
+            middle = (low + high) // 2
+            if ranges[middle, 1] <= word:
+                low = middle + 1
+            else:
+                high = middle
+        if low < len(ranges) and ranges[low, 0] <= word:
+            fewest = 1
+    return fewest
+
+
+@compiled
+def _with_every_word(
+    contents: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    candidates: NDArray[np.int32],
+    ranges: NDArray[np.int64],
+    owner: NDArray[np.int64],
+    budget: int,
+) -> NDArray[np.int64]:
+    """The candidates in which every typed word is found, with the fewest corrections."""
+    found = np.empty(len(candidates), np.int64)
+    count = 0
+    fewest = len(owner)
+    for text in candidates:
+        words = contents[starts[text] : starts[text + 1]]
+        total = 0
+        for word in range(len(owner) - 1):
+            budget -= len(words)
+            needed = _corrections(words, ranges[owner[word] : owner[word + 1]])
+            total += needed if needed < 2 else len(owner)
+            if total > fewest or total >= len(owner):
+                break
+        if total < min(fewest, len(owner)):
+            fewest = total
+            count = 0
+        if total == fewest and total < len(owner):
+            found[count] = text
+            count += 1
+        if budget <= 0:
+            break
+    return found[:count]
