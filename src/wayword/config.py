@@ -85,6 +85,16 @@ class UtilityConfig:
 
 
 @dataclass(frozen=True)
+class DemandConfig:
+    """[demand]: what people want behind every query, which `expected` goes by."""
+
+    max_pairs: int = 10_000_000
+    """Learn from at most so many pairs of a query and a document it returns: those most looked at, and the clicked."""
+    seed: int = 0
+    """Of the boosting that learns which documents are wanted."""
+
+
+@dataclass(frozen=True)
 class RetrieverConfig:
     """[retriever]: which queries are proposed for a context."""
 
@@ -157,6 +167,7 @@ class Config:
     rankings: RankingsConfig = field(default_factory=RankingsConfig)
     propensity: PropensityConfig = field(default_factory=PropensityConfig)
     utility: UtilityConfig = field(default_factory=UtilityConfig)
+    demand: DemandConfig = field(default_factory=DemandConfig)
     retriever: RetrieverConfig = field(default_factory=RetrieverConfig)
     features: FeaturesConfig = field(default_factory=FeaturesConfig)
     ranker: RankerConfig = field(default_factory=RankerConfig)
@@ -243,6 +254,8 @@ _RANGES: dict[str, tuple[float, float]] = {
     "propensity.alpha": (0.0, 10.0),
     "utility.max_ratio": (1e-9, UNBOUNDED),
     "utility.max_weight": (1.0, UNBOUNDED),
+    "demand.max_pairs": (1, 2**53),
+    "demand.seed": (0, 2**31 - 1),
     "retriever.candidates": (1, 10000),
     "retriever.beam": (1, 10000),
     "retriever.max_leaf": (2, 100000),

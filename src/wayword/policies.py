@@ -1,23 +1,98 @@
 """Policies: context → ordered list of queries. The same objects answer in evaluation and for people."""
 
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
+from wayword.blending import dialled
+from wayword.contexts import PREFIX
 from wayword.features.pairs import Featuriser
+from wayword.graph import Rows
+from wayword.lists import diversify
 from wayword.ranking import Ranker, reorder
 from wayword.retrieval.candidates import Candidates, Retriever
+from wayword.retrieval.graph import ANY, PREFIXED, GraphRetriever, Typed
 
-NAMES = ("logged", "random", "popular", "retriever", "unbiased", "oracle")
+NAMES = ("logged", "random", "popular", "retriever", "unbiased", "expected", "oracle")
+DEFAULT = "expected"
+POOL = 50
+"""So many best queries are looked at when a list is chosen by more than their utility."""
 CONTEXTS_AT_ONCE = 4096
 
 
 class Policy(Protocol):
     """What every policy does."""
+
+    def complete(self, contexts: pa.Table, k: int, *, mode: str = ANY) -> Candidates:
+        """At most k queries for each row of `contexts`, best first; in mode `prefix` only such as start with it."""
+        ...
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Queries by expected utility, over the whole universe: Wayword's own policy.
+
+    `acceptance` moves from utility (0) to what people would have typed anyway (1): of the best queries and the most
+    probable ones, the mean of both, each as a share of the best, decides. With `diverse`, the list as a whole is
+    chosen: a query that leads where a better one already leads adds nothing (see `lists`).
+    """
+
+    retriever: GraphRetriever
+    acceptance: float = 0.0
+    diverse: bool = False
+    exposures: csr_array | None = None
+    same: NDArray[np.int32] | None = None
+
+    def complete(self, contexts: pa.Table, k: int, *, mode: str = ANY) -> Candidates:
+        """See `Policy.complete`."""
+        if not self.acceptance and not self.diverse:
+            return self.retriever.retrieve(contexts, k, mode)
+        typed = self.retriever.typed(contexts)
+        within = typed.members if mode == PREFIXED else None
+        found = self.retriever.score(contexts, typed, max(k, POOL), within)
+        if self.acceptance:
+            found = self._accepted(contexts, typed, found, max(k, POOL))
+        if self.diverse and self.exposures is not None:
+            return diversify(found, self.retriever.demand(contexts, typed), self.exposures, k, same=self.same)
+        return found.top(k)
+
+    def _accepted(self, contexts: pa.Table, typed: Typed, useful: Candidates, k: int) -> Candidates:
+        probable = self.retriever.accepted(typed, k)
+        rows = Rows(
+            np.searchsorted(probable.context, np.arange(contexts.num_rows + 1)).astype(np.int64),
+            probable.query,
+            probable.score,
+        )
+        return dialled(useful, self.retriever.score(contexts, typed, k, rows), probable, self.acceptance)
+
+
+@dataclass(frozen=True)
+class StartingWith:
+    """Any other policy in both modes: in mode `prefix`, those of its queries that start with the typed text."""
+
+    policy: "Plain"
+    texts: Sequence[str]
+    candidates: int
+
+    def complete(self, contexts: pa.Table, k: int, *, mode: str = ANY) -> Candidates:
+        """See `Policy.complete`."""
+        if mode == ANY:
+            return self.policy.complete(contexts, k)
+        found = self.policy.complete(contexts, max(k, self.candidates))
+        typed = contexts[PREFIX].to_pylist()
+        rows = zip(found.context.tolist(), found.query.tolist(), strict=True)
+        kept = [n for n, (context, query) in enumerate(rows) if self.texts[query].startswith(typed[context])]
+        return found.take(np.array(kept, np.int64)).top(k)
+
+
+class Plain(Protocol):
+    """A policy that knows nothing of modes."""
 
     def complete(self, contexts: pa.Table, k: int) -> Candidates:
         """At most k queries for each row of `contexts`, best first."""
@@ -31,7 +106,7 @@ class Retrieved:
     retriever: Retriever
 
     def complete(self, contexts: pa.Table, k: int) -> Candidates:
-        """See `Policy.complete`."""
+        """See `Plain.complete`."""
         return self.retriever.retrieve(contexts, k)
 
 

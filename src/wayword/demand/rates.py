@@ -47,9 +47,13 @@ class Beliefs:
     relevance: Floats
     volume: Floats
     """Of each query."""
+    given: bool = False
+    """Whether the clicks are no clicks but the demand itself, as graded judgments are."""
 
     def rates(self, pairs: Pairs, shrinkage: Shrinkage) -> Floats:
         """The demand for each pair's document."""
+        if self.given:
+            return self.clicks
         expected = self.volume[pairs.query]
         share = wanted(self.relevance, expected * pairs.p, shrinkage.shape)
         if shrinkage.shape == POOLED:
@@ -72,7 +76,14 @@ def wanted(prior: Floats, expected: Floats, shape: float = POOLED) -> Floats:
 
 
 def believe(
-    pairs: Pairs, clicks: Floats, searches: Floats, around: Surroundings, *, seed: int = 0, threads: int = 1
+    pairs: Pairs,
+    clicks: Floats,
+    searches: Floats,
+    around: Surroundings,
+    *,
+    models: int = MODELS,
+    seed: int = 0,
+    threads: int = 1,
 ) -> Beliefs:
     """Learn relevance and volume in turn: each needs the other."""
     seen = clicks > 0
@@ -83,8 +94,8 @@ def believe(
     )
     between = _volume(pairs, clicks, searches, seen, prior, start)
     prior = sum(
-        relevance.fit(matrix, pairs, clicks, between, seed=seed + n, threads=threads) for n in range(MODELS)
-    ) / MODELS
+        relevance.fit(matrix, pairs, clicks, between, seed=seed + n, threads=threads) for n in range(models)
+    ) / models
     return Beliefs(clicks, prior, _volume(pairs, clicks, searches, seen, prior, between))
 
 

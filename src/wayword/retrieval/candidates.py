@@ -1,5 +1,6 @@
-"""Candidates: queries proposed for contexts, as three parallel arrays."""
+"""Candidates: queries proposed for contexts, as parallel arrays."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -7,10 +8,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+SOURCES = ("unknown", "popular", "pecos", "graph", "typo", "words", "shorter", "dial")
+"""Who proposed a candidate: a retriever, or how the graph understood a text that no query starts with. A `source` is a
+place in this tuple."""
+
 
 @dataclass(frozen=True)
 class Candidates:
-    """`query[i]` is proposed for row `context[i]` of a table of contexts with `score[i]`.
+    """`query[i]` is proposed for row `context[i]` of a table of contexts with `score[i]`, by `source[i]` if known.
 
     Rows of one context stand together, contexts in order, best score first, ties by query number.
     """
@@ -18,19 +23,42 @@ class Candidates:
     context: NDArray[np.int32]
     query: NDArray[np.int32]
     score: NDArray[np.float32]
+    source: NDArray[np.int8] | None = None
 
     @classmethod
     def sorted(
-        cls, context: NDArray[np.int32], query: NDArray[np.int32], score: NDArray[np.float32]
+        cls,
+        context: NDArray[np.int32],
+        query: NDArray[np.int32],
+        score: NDArray[np.float32],
+        source: NDArray[np.int8] | None = None,
     ) -> "Candidates":
         """Bring arbitrary rows into the order stated above."""
-        order = np.lexsort((query, -score, context))
-        return cls(context[order], query[order], score[order])
+        return cls(context, query, score, source).take(np.lexsort((query, -score, context)))
+
+    @classmethod
+    def empty(cls) -> "Candidates":
+        """None at all."""
+        return cls(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))
+
+    def take(self, rows: NDArray[np.int64]) -> "Candidates":
+        """These rows, in this order."""
+        source = None if self.source is None else self.source[rows]
+        return Candidates(self.context[rows], self.query[rows], self.score[rows], source)
 
     def top(self, k: int) -> "Candidates":
         """The first k of every context."""
-        keep = self.position() < k
-        return Candidates(self.context[keep], self.query[keep], self.score[keep])
+        return self.take(np.flatnonzero(self.position() < k))
+
+    def of(self, source: str) -> "Candidates":
+        """The same, proposed by this source."""
+        return Candidates(
+            self.context, self.query, self.score, np.full(len(self.query), SOURCES.index(source), np.int8)
+        )
+
+    def sources(self) -> Sequence[str]:
+        """The name of each row's source."""
+        return [SOURCES[0]] * len(self.query) if self.source is None else [SOURCES[s] for s in self.source.tolist()]
 
     def position(self) -> NDArray[np.int64]:
         """0-based place of each row within its context."""
@@ -42,7 +70,7 @@ class Candidates:
 
 
 class Retriever(Protocol):
-    """Context → candidates. Members: `retrieval.popular`, `retrieval.pecos`."""
+    """Context → candidates. Members: `retrieval.popular`, `retrieval.pecos`, `retrieval.graph`."""
 
     def retrieve(self, contexts: pa.Table, k: int) -> Candidates:
         """At most k candidates for each row of `contexts` (columns: `prefix`, normalised, and extra ones)."""

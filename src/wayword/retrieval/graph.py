@@ -1,0 +1,191 @@
+"""The graph retriever: the queries of highest expected utility in the whole universe, for any typed text.
+
+The typed text may become certain queries (`Beginnings` says which, also for a misspelt one), each with a weight: how often
+it is issued, and how often this text is typed on the way. Their demands add up to the demand of the context, and the
+best queries are those whose pages meet it best. Nothing is guessed that could be computed.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from wayword.contexts import PREFIX
+from wayword.demand.affinity import Affinity
+from wayword.graph import Graph, Lift, Rows
+from wayword.retrieval.beginnings import Beginnings
+from wayword.retrieval.candidates import SOURCES, Candidates
+
+ANY, PREFIXED = MODES = ("any", "prefix")
+"""`any`: every query that leads there; `prefix`: only queries that the typed text, or its correction, begins."""
+LIVE_DOCUMENTS = 4000
+"""So many most wanted documents of a context are followed, which bounds the time of an answer."""
+_SOURCE = {"exact": SOURCES.index("graph")} | {name: SOURCES.index(name) for name in ("typo", "words", "shorter")}
+
+
+@dataclass(frozen=True)
+class Typed:
+    """What contexts may become: a row of queries with weights each, and how they were found (places in `SOURCES`)."""
+
+    members: Rows
+    source: NDArray[np.int8]
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Prefixes as they were typed, if the log has them: how many searches of each query showed each of them."""
+
+    prefixes: list[str]
+    searches: Rows
+    of_query: NDArray[np.float32]
+
+
+class GraphRetriever:
+    """Queries are numbered in the order of their texts."""
+
+    def __init__(
+        self,
+        texts: Sequence[str],
+        beginnings: Beginnings,
+        graph: Graph,
+        *,
+        typed: NDArray[np.float32],
+        own: NDArray[np.float32],
+        popularity: NDArray[np.int64],
+        recorded: Recorded | None = None,
+        documents_in: Affinity | None = None,
+        queries_in: Affinity | None = None,
+        threads: int = 1,
+    ) -> None:
+        """`typed[q]` is how often each prefix of q is shown by a search for q, `own[q]` the utility of q for those who
+        issue it."""
+        self.graph = graph
+        self._texts, self._beginnings, self._popularity = texts, beginnings, popularity
+        self._typed, self.own = typed, own
+        self._recorded = recorded
+        self._place = {prefix: n for n, prefix in enumerate(recorded.prefixes)} if recorded else {}
+        self._documents_in, self._queries_in = documents_in, queries_in
+        self._threads = threads
+        self._matched = lru_cache(maxsize=1 << 14)(self._match)
+
+    def retrieve(self, contexts: pa.Table, k: int, mode: str = ANY) -> Candidates:
+        """See `Retriever.retrieve`. The score is the expected utility as a multiple of that of the queries that the
+        text becomes: 1 is as good as to type on."""
+        typed = self.typed(contexts)
+        return self.score(contexts, typed, k, within=typed.members if mode == PREFIXED else None)
+
+    def score(self, contexts: pa.Table, typed: Typed, k: int, within: Rows | None = None) -> Candidates:
+        """The best k for each context, of all queries or only those `within`."""
+        factor, row = (
+            self._documents_in.rows(contexts) if self._documents_in else (np.ones((0, 0), np.float32), None)
+        )
+        found = self.graph.best(
+            typed.members,
+            k,
+            lift=None if row is None else Lift(factor, row),
+            within=within,
+            documents=LIVE_DOCUMENTS,
+            threads=self._threads,
+        )
+        total = np.add.reduceat(
+            np.r_[typed.members.value * self.own[typed.members.column], 0.0], typed.members.starts[:-1]
+        ) if len(typed.members) else np.zeros(0)
+        total[np.diff(typed.members.starts) == 0] = 0.0
+        score = found.score / np.maximum(total, 1e-12)[found.context]
+        return Candidates(found.context, found.query, score.astype(np.float32), typed.source[found.context])
+
+    def accepted(self, typed: Typed, k: int) -> Candidates:
+        """The k queries that each context becomes most often, with how probable that is."""
+        members = typed.members
+        context = np.repeat(np.arange(len(members), dtype=np.int32), np.diff(members.starts))
+        weight = members.value * self._popularity[members.column]
+        total = np.bincount(context, weights=weight, minlength=len(members))
+        share = (weight / np.maximum(total, 1e-12)[context]).astype(np.float32)
+        kept = np.flatnonzero(share > 0)
+        return Candidates.sorted(context[kept], members.column[kept], share[kept], typed.source[context[kept]]).top(k)
+
+    def demand(self, contexts: pa.Table, typed: Typed) -> csr_array:
+        """contexts × documents."""
+        rates, members = self.graph.rates, typed.members
+        mixed = csr_array(
+            (members.value, members.column, members.starts), shape=(len(members), self.graph.universe)
+        ) @ csr_array((rates.value, rates.column, rates.starts), shape=(self.graph.universe, self.graph.documents))
+        if self._documents_in:
+            factor, row = self._documents_in.rows(contexts)
+            if len(factor):
+                owner = np.repeat(np.arange(mixed.shape[0]), np.diff(mixed.indptr))
+                mixed.data = mixed.data * factor[row[owner], mixed.indices]
+        return mixed
+
+    def typed(self, contexts: pa.Table) -> Typed:
+        """What each context may become."""
+        found = [self._matched(prefix) for prefix in contexts[PREFIX].to_pylist()]
+        starts = np.zeros(len(found) + 1, np.int64)
+        np.cumsum([len(query) for query, _, _ in found], out=starts[1:])
+        query = np.concatenate([*(query for query, _, _ in found), np.zeros(0, np.int32)])
+        weight = np.concatenate([*(weight for _, weight, _ in found), np.zeros(0, np.float32)])
+        if self._queries_in:
+            factor, row = self._queries_in.rows(contexts)
+            if len(factor):
+                weight = weight * factor[np.repeat(row, np.diff(starts)), query]
+        source = np.fromiter((source for _, _, source in found), np.int8, len(found))
+        return Typed(Rows(starts, query, weight), source)
+
+    def _match(self, prefix: str) -> tuple[NDArray[np.int32], NDArray[np.float32], int]:
+        found = self._beginnings.matches(prefix)
+        query, weight = found.query, found.weight * self._typed[found.query]
+        if found.source == "exact" and len(query) > 1 and self._texts[query[0]] == prefix:
+            query, weight = query[1:], weight[1:]  # a prefix always leaves something to complete
+        if prefix in self._place and self._recorded:
+            return *self._as_recorded(self._place[prefix], query, weight), _SOURCE["exact"]
+        return query, weight, _SOURCE[found.source]
+
+    def _as_recorded(
+        self, place: int, query: NDArray[np.int32], weight: NDArray[np.float32]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """The share of each query's searches that showed this prefix, one search more typed as cut prefixes are."""
+        recorded = self._recorded
+        assert recorded is not None
+        at = slice(recorded.searches.starts[place], recorded.searches.starts[place + 1])
+        both = np.union1d(recorded.searches.column[at], query).astype(np.int32)
+        shown = np.zeros(len(both), np.float32)
+        shown[np.searchsorted(both, recorded.searches.column[at])] = recorded.searches.value[at]
+        shown[np.searchsorted(both, query)] += weight
+        return both, shown / (recorded.of_query[both] + np.float32(1.0))
+
+
+def save_rows(rows: Rows, folder: Path, name: str) -> None:
+    """Three files that `load_rows` maps into memory."""
+    for part in ("starts", "column", "value"):
+        np.save(folder / f"{name}_{part}.npy", getattr(rows, part), allow_pickle=False)
+
+
+def load_rows(folder: Path, name: str) -> Rows:
+    """What `save_rows` wrote; it stays on disk until it is used."""
+    parts = (np.load(folder / f"{name}_{part}.npy", mmap_mode="c", allow_pickle=False) for part in ("starts", "column", "value"))
+    return Rows(*(np.asarray(part) for part in parts))
+
+
+def save_affinity(affinity: Affinity, folder: Path, name: str) -> None:
+    """A JSON file of values and one array per column."""
+    (folder / f"{name}.json").write_text(json.dumps(affinity.values, ensure_ascii=False), encoding="utf-8")
+    for number, column in enumerate(affinity.values):
+        np.save(folder / f"{name}_{number}.npy", affinity.factors[column], allow_pickle=False)
+
+
+def load_affinity(folder: Path, name: str) -> Affinity | None:
+    """What `save_affinity` wrote, if anything."""
+    if not (folder / f"{name}.json").exists():
+        return None
+    values = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    factors = {
+        column: np.load(folder / f"{name}_{number}.npy", mmap_mode="c", allow_pickle=False)
+        for number, column in enumerate(values)
+    }
+    return Affinity(values, factors)
