@@ -10,7 +10,8 @@ whole (see `lists`) counts each click once, for the query that does most for it:
 
     list utility@k = Σ_s Σ over the clicks (a, r̄, w) of s of  max_{j≤k} w · p[rank_{q_j}(a)] / p[r̄]  /  Σ_s û(s, q̄_s)
 
-At 1 it is Utility@1, and it never falls with k. Of graded judgments, whose measures are of a whole result page, it is
+At 1 it is Utility@1, and it never falls with k. The ceiling sorts queries one by one, so it bounds Utility@k but not
+this beyond 1. Of graded judgments, whose measures are of a whole result page, it is
 the utility of the best shown query, search by search: Σ_s max_{j≤k} û(s, q_j) / Σ_s û(s, q̄_s).
 """
 

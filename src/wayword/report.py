@@ -86,7 +86,9 @@ def _print_lists(workspace: Workspace, console: Console, names: list[str]) -> No
         table.add_row(name, *cells, style="bold" if name == "unbiased" else None)
     console.print()
     console.print(table)
-    console.print("Each click counts once, for the listed query that serves it best.", highlight=False)
+    console.print(
+        "Each click, or judged search, counts once: for the query that serves it best.", highlight=False
+    )
 
 
 FEW = 100
