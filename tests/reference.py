@@ -5,7 +5,7 @@ document, and `Propensity` how likely each rank is looked at.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, log2
 
 Rankings = Mapping[int, Mapping[int, int]]
@@ -143,6 +143,36 @@ def best_queries(wanted: Mapping[int, float], rankings: Rankings, p: Propensity,
     return sorted((q for q in value if value[q] > 0), key=lambda q: (-value[q], q))[:k]
 
 
+def utility_of_list(
+    listed: Iterable[int], wanted: Mapping[int, float], rankings: Rankings, p: Propensity
+) -> float:
+    """Σ_a wanted[a] · the most that a listed query exposes a."""
+    shown = [exposure(query, rankings, p) for query in listed]
+    return sum(value * max((e.get(a, 0.0) for e in shown), default=0.0) for a, value in wanted.items())
+
+
+def greedy_list(
+    order: Sequence[int],
+    wanted: Mapping[int, float],
+    rankings: Rankings,
+    p: Propensity,
+    k: int,
+    groups: Sequence[int] | None = None,
+) -> list[tuple[int, float]]:
+    """At most k queries, each the one that adds most to those before it (first in `order` where equal), and its gain;
+    of a group only the first."""
+    chosen: list[tuple[int, float]] = []
+    left = list(order)
+    while left and len(chosen) < k:
+        listed = [query for query, _ in chosen]
+        before = utility_of_list(listed, wanted, rankings, p)
+        gain = {q: round(utility_of_list([*listed, q], wanted, rankings, p) - before, 6) for q in left}
+        best = max(left, key=lambda q: gain[q])
+        chosen.append((best, gain[best]))
+        left = [q for q in left if q != best and (groups is None or groups[q] != groups[best])]
+    return chosen
+
+
 def utility_at(
     k: int, searches: Iterable[Search], lists: Mapping[int, Sequence[int]], of: Callable[[Search, int], float]
 ) -> float:
@@ -154,6 +184,19 @@ def utility_at(
             own += of(search, search.query)
             for j, query in enumerate(lists.get(search.context, ())[:k], start=1):
                 gained += (1 / j) / harmonic * of(search, query)
+    return gained / own
+
+
+def list_utility_at(
+    k: int, searches: Iterable[Search], lists: Mapping[int, Sequence[int]], of: Callable[[Search, int], float]
+) -> float:
+    """Σ_s Σ_clicks the most that a query of the first k gets from that click, over Σ_s û(s, q̄_s)."""
+    gained = own = 0.0
+    for search in searches:
+        own += of(search, search.query)
+        for click in search.clicks:
+            alone = replace(search, clicks=(click,))
+            gained += max((of(alone, query) for query in lists.get(search.context, ())[:k]), default=0.0)
     return gained / own
 
 

@@ -97,9 +97,10 @@ def test_evaluate_json_has_exactly_the_promised_rows(undisturbed: Made) -> None:
     assert (told.code, told.err) == (0, "")
     rows = json.loads(told.out)
     assert all(list(row) == ["policy", "metric", "k", "value", "low", "high", "n"] for row in rows)
-    assert {row["metric"] for row in rows} == {"utility"}
-    expected = {(p, k) for p in NAMES for k in ((1,) if p in ("logged", "oracle") else (1, 5, 10))}
-    assert {(row["policy"], row["k"]) for row in rows} == expected
+    single = ("logged", "oracle")
+    expected = {("utility", p, k) for p in NAMES for k in ((1,) if p in single else (1, 5, 10))}
+    expected |= {("list_utility", p, k) for p in NAMES if p not in single for k in (1, 5, 10)}
+    assert {(row["metric"], row["policy"], row["k"]) for row in rows} == expected
     assert len(rows) == len(expected)
     assert {"logged", "random", "popular", "retriever", "unbiased", "oracle"} == set(NAMES)
     for row in rows:
@@ -115,6 +116,7 @@ def test_evaluate_prints_a_table_that_fits_80_columns(undisturbed: Made) -> None
     assert max(map(len, lines)) <= 80
     assert all(any(name in line for line in lines) for name in NAMES)
     assert "Utility@10" in told.out.decode()
+    assert "List utility@10" in told.out.decode()
     assert b"\x1b" not in told.out
 
 

@@ -164,7 +164,7 @@ def evaluate(
 
     opened = Workspace.open(workspace)
     if as_json:
-        shell.write(json.dumps([_without_nan(row) for row in estimates_of(opened)], indent=1))
+        shell.write(json.dumps([_without_nan(row) for row in estimates_of(opened, metric=None)], indent=1))
     else:
         print_estimates(opened, Console())
 

@@ -14,6 +14,7 @@ from wayword import xlinear
 from wayword.artefact import digest_of_file
 from wayword.config import Config, RetrieverConfig
 from wayword.errors import ConfigError, MissingExtra
+from wayword.evaluation import METRICS
 from wayword.progress import Reporter
 from wayword.stages import Folders, Report, contexts, estimates, propensity, ranker, retriever
 from wayword.stages import log as log_stage
@@ -139,7 +140,7 @@ def stages(
             after=("rankings", "contexts", "propensity", "retriever"),
         ),
         "estimates": Stage(
-            {"truth file": files[truth], "measure": asdict(tested), "asked": asked}
+            {"truth file": files[truth], "measure": asdict(tested), "metrics": list(METRICS), "asked": asked}
             | settings.of_stage("evaluation"),
             lambda new: estimates.write(new, at, settings, tested, truth=truth, advance=reporter.advance),
             after=("rankings", "contexts", "propensity", "retriever", "ranker"),

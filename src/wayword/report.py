@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from wayword import tables
-from wayword.evaluation import CUTOFFS
+from wayword.evaluation import CUTOFFS, LIST_UTILITY, UTILITY
 from wayword.workspace import Workspace
 
 SHOWN = ("policy", "metric", "k", "value", "low", "high", "n")
@@ -22,11 +22,14 @@ MEANING = {
 }
 
 
-def estimates_of(workspace: Workspace) -> list[dict[str, Any]]:
-    """One row per policy and k: policy, metric, k, value, low, high, n."""
+def estimates_of(workspace: Workspace, metric: str | None = UTILITY) -> list[dict[str, Any]]:
+    """One row per policy and k: policy, metric, k, value, low, high, n.
+
+    The metric is "utility", "list_utility" (what the first k are worth together; see `evaluation`), or None for both.
+    """
     with workspace.reading():
         found = tables.read(workspace.folder("estimates"), "estimates").select(SHOWN)
-    return [dict(row) for row in found.to_pylist()]
+    return [dict(row) for row in found.to_pylist() if metric in (None, row["metric"])]
 
 
 def differences_of(workspace: Workspace) -> list[dict[str, Any]]:
@@ -58,6 +61,7 @@ def print_estimates(workspace: Workspace, console: Console) -> None:
     for name in names:
         console.print(f"  [bold]{name:<9}[/bold] {MEANING.get(name, '')}", highlight=False)
     console.print("\n1 is the utility of the queries that people typed themselves.", highlight=False)
+    _print_lists(workspace, console, names)
     console.print("\nWhat unbiased gains at 1, search by search, over", highlight=False)
     gains = _gains(workspace)
     for other, row in gains.items():
@@ -65,6 +69,26 @@ def print_estimates(workspace: Workspace, console: Console) -> None:
         console.print(f"  [bold]{other:<9}[/bold] {gain}", highlight=False)
     for line in _advice(rows[0]["n"], gains):
         console.print(f"\n{line}", highlight=False)
+
+
+def _print_lists(workspace: Workspace, console: Console, names: list[str]) -> None:
+    """What the lists are worth as a whole; at 1 that is Utility@1, so it is not told again."""
+    found = {(row["policy"], row["k"]): row for row in estimates_of(workspace, LIST_UTILITY)}
+    if not found:  # estimates of an earlier version
+        return
+    deeper = [k for k in CUTOFFS if k > 1]
+    table = Table(title="Utility of each list as a whole")
+    table.add_column("policy")
+    for k in deeper:
+        table.add_column(f"List utility@{k}", justify="right", no_wrap=True)
+    for name in (name for name in names if (name, 1) in found):
+        cells = [_cell(found.get((name, k))) for k in deeper]
+        table.add_row(name, *cells, style="bold" if name == "unbiased" else None)
+    console.print()
+    console.print(table)
+    console.print(
+        "Each click, or judged search, counts once: for the query that serves it best.", highlight=False
+    )
 
 
 FEW = 100

@@ -22,11 +22,13 @@ from wayword.errors import WaywordError
 class Variant:
     """`value` is what one click (c, logged rank's p in `logged`) adds to a query that returns the document at r
     (p in `looked`); `total` says how the clicks of a search are put together; `bounded` is where a bound takes
-    something away."""
+    something away; `whole` says that a result page is worth what it is as a page, so that two queries of a list do
+    not complete each other."""
 
     value: str
     total: str = "sum"
     bounded: str = "false"
+    whole: bool = False
 
 
 VARIANTS = {
@@ -40,8 +42,10 @@ VARIANTS = {
     "prescient@1": Variant("CASE WHEN r.rank <= 1 THEN c.weight ELSE 0 END"),
     "misspecified@0.5": Variant("c.weight * power(r.rank / CAST(c.rank AS DOUBLE), -0.5)"),
     "misspecified@2": Variant("c.weight * power(r.rank / CAST(c.rank AS DOUBLE), -2)"),
-    "dcg": Variant("(power(2, c.weight) - 1) / log2(1 + r.rank)"),
-    "mrr": Variant("CASE WHEN c.weight > 0 THEN 1 / CAST(r.rank AS DOUBLE) ELSE 0 END", total="max"),
+    "dcg": Variant("(power(2, c.weight) - 1) / log2(1 + r.rank)", whole=True),
+    "mrr": Variant(
+        "CASE WHEN c.weight > 0 THEN 1 / CAST(r.rank AS DOUBLE) ELSE 0 END", total="max", whole=True
+    ),
 }
 
 
@@ -59,6 +63,18 @@ def of_searches(engine: Engine, table: str, pairs: str, measure: Measure) -> Non
 
     `bounded` says whether a bound took something away. Needs `numbered_clicks`, `rankings` and `propensity`.
     """
+    _grouped(engine, table, pairs, measure, "search, query")
+
+
+def of_documents(engine: Engine, table: str, pairs: str, measure: Measure) -> None:
+    """As `of_searches`, step `table` (search, query, document, utility, bounded): û by the document clicked.
+
+    Clicks on one document are one row: the same query is best for all of them.
+    """
+    _grouped(engine, table, pairs, measure, "search, query, document")
+
+
+def _grouped(engine: Engine, table: str, pairs: str, measure: Measure, by: str) -> None:
     variant = VARIANTS[measure.variant]
     total = engine.ordered_sum("value", "document, value") if variant.total == "sum" else "max(value)"
     first_p = first_propensity(engine)
@@ -67,7 +83,7 @@ def of_searches(engine: Engine, table: str, pairs: str, measure: Measure) -> Non
     engine.step(
         table,
         f"""
-        SELECT search, query, {total} AS utility, max(bounded) > 0 AS bounded
+        SELECT {by}, {total} AS utility, max(bounded) > 0 AS bounded
         FROM (
           SELECT pairs.search, pairs.query, c.document, {variant.value} AS value,
                  CASE WHEN {variant.bounded} THEN 1 ELSE 0 END AS bounded
@@ -77,7 +93,7 @@ def of_searches(engine: Engine, table: str, pairs: str, measure: Measure) -> Non
           JOIN propensity AS looked ON looked.rank = r.rank
           LEFT JOIN propensity AS logged ON logged.rank = c.rank
         ) AS parts
-        GROUP BY search, query
+        GROUP BY {by}
         """,
         **{name: value for name, value in bound.items() if f":{name}" in used},
     )

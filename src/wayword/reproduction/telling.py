@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from wayword import tables
-from wayword.evaluation import CUTOFFS
+from wayword.evaluation import CUTOFFS, UTILITY
 from wayword.reproduction import measures
 from wayword.reproduction.figures import Series, intervals, lines
 from wayword.reproduction.report.exhibits import Cell, Column, Figure, Interval, Table
@@ -66,7 +66,7 @@ class Results:
     @classmethod
     def load(cls, folder: Path) -> "Results":
         """Read them."""
-        estimates = _rows(folder, "estimates")
+        estimates = [row for row in _rows(folder, "estimates") if row["metric"] == UTILITY]
         return cls(
             {(r["policy"], r["k"]): _interval(r) for r in estimates},
             {(r["policy"], r["other"], r["k"]): _interval(r) for r in _rows(folder, "differences")},

@@ -11,7 +11,7 @@ from wayword import tables
 from wayword.ceiling import ceiling
 from wayword.config import Config
 from wayword.engines import Engine
-from wayword.evaluation import DEEPEST, estimate, outcomes
+from wayword.evaluation import DEEPEST, METRICS, estimate, outcomes
 from wayword.features.pairs import Featuriser
 from wayword.policies import Policy, Ranked, Retrieved, Shuffled
 from wayword.ranking import RANKERS
@@ -67,7 +67,8 @@ def write(
             lists["ceiling"] = ceiling(engine, truth, numbers, config.prefixes, DEEPEST)
         candidates = policies["retriever"].complete(typed, config.retriever.candidates)
         outcome = outcomes(engine, lists, candidates, numbers, measure)
-    for name, table in zip(("estimates", "differences"), estimate(outcome, config.evaluation), strict=True):
+    found = estimate(outcome, config.evaluation, METRICS)
+    for name, table in zip(("estimates", "differences"), found, strict=True):
         pq.write_table(table, out / f"{name}.parquet")
     return {"test searches with a click": len(outcome.own)}
 
