@@ -10,6 +10,7 @@ with the true demand. The truth may speak of other context columns than the log 
 summed over the rest of the truth's columns, and the rest of the log's says nothing.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,20 +22,27 @@ from scipy.sparse import csr_array
 from wayword.config import PrefixConfig
 from wayword.engines import Engine
 from wayword.errors import LogError
-from wayword.graph import best_queries, exposure
+from wayword.graph import Rows, best_queries, exposure
 from wayword.logs.columns import CONTEXT, context_value
 from wayword.logs.log import forms
 from wayword.logs.prefixes import table_of_cuts
 from wayword.retrieval.candidates import Candidates
+from wayword.retrieval.popular import LAST
 
 LAW = ("query", "document", "mass")
 """The columns that every truth has; each further one is a context column of the world's log."""
 
 
 def ceiling(
-    engine: Engine, truth: Path, contexts: NDArray[np.int32], config: PrefixConfig, k: int
+    engine: Engine,
+    truth: Path,
+    contexts: NDArray[np.int32],
+    config: PrefixConfig,
+    k: int,
+    *,
+    prefixed: bool = False,
 ) -> Candidates:
-    """The best k queries for each of the numbered contexts.
+    """The best k queries for each of the numbered contexts, with `prefixed` of those that go on from the prefix.
 
     Needs `queries`, `documents`, `rankings`, `propensity`, `contexts` and `numbered_searches`.
     """
@@ -43,7 +51,25 @@ def ceiling(
         int(engine.arrow(f"SELECT count(*) AS n FROM {t}")["n"][0].as_py()) for t in ("queries", "documents")
     )
     table = engine.arrow("SELECT rank, p FROM propensity ORDER BY rank")
-    return best_queries(demand, exposure(engine.arrow("rankings"), table, (shape[0], shape[1])), k)
+    within = _going_on(engine, contexts) if prefixed else None
+    return best_queries(
+        demand, exposure(engine.arrow("rankings"), table, (shape[0], shape[1])), k, within=within
+    )
+
+
+def _going_on(engine: Engine, contexts: NDArray[np.int32]) -> Rows:
+    """The queries that start with the prefix of each context and are longer; queries are numbered in text order."""
+    texts = engine.arrow("SELECT text FROM queries ORDER BY query")["text"].to_pylist()
+    typed = (
+        engine.arrow("SELECT prefix FROM contexts ORDER BY context")["prefix"]
+        .take(pa.array(contexts))
+        .to_pylist()
+    )
+    low = np.array([bisect_right(texts, prefix) for prefix in typed], np.int64)
+    high = np.array([bisect_left(texts, prefix + LAST) for prefix in typed], np.int64)
+    starts = np.r_[0, np.cumsum(high - low)]
+    query = (np.arange(starts[-1]) + np.repeat(low - starts[:-1], high - low)).astype(np.int32)
+    return Rows(starts, query, np.ones(len(query), np.float32))
 
 
 def true_demand(engine: Engine, truth: Path, contexts: NDArray[np.int32], config: PrefixConfig) -> csr_array:

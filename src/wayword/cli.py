@@ -21,6 +21,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Same seed, same result.")]
+Mode = Annotated[
+    str, typer.Option(help="any: every query that leads there; prefix: only such as go on from what was typed.")
+]
 WorkspacePath = Annotated[
     Path, typer.Argument(metavar="WORKSPACE", help="The folder that `wayword run` wrote.")
 ]
@@ -154,19 +157,28 @@ def _warn(report: dict[str, Any]) -> None:
 def evaluate(
     workspace: WorkspacePath,
     as_json: Annotated[bool, typer.Option("--json", help="A list of estimates for programs.")] = False,
+    mode: Mode = "any",
+    dial: Annotated[
+        bool, typer.Option("--dial", help="What the dial between utility and acceptance costs and gains.")
+    ] = False,
 ) -> None:
     """Utility@1/5/10 of each policy on the test searches, with intervals.
 
     Example: `wayword evaluate workspace --json`
+
+    Only completions that go on from what was typed: `wayword evaluate workspace --mode prefix`
     """
-    from wayword.report import estimates_of, print_estimates
+    from wayword.report import dial_of, estimates_of, print_dial, print_estimates
     from wayword.workspace import Workspace
 
     opened = Workspace.open(workspace)
     if as_json:
-        shell.write(json.dumps([_without_nan(row) for row in estimates_of(opened, metric=None)], indent=1))
+        rows = dial_of(opened) if dial else estimates_of(opened, None, mode=mode)
+        shell.write(json.dumps([_without_nan(row) for row in rows], indent=1))
+    elif dial:
+        print_dial(opened, Console())
     else:
-        print_estimates(opened, Console())
+        print_estimates(opened, Console(), mode=mode)
 
 
 @app.command()
@@ -178,7 +190,11 @@ def complete(
     ],
     k: Annotated[int, typer.Option("-k", min=1, max=1000, help="How many completions.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of a list.")] = False,
-    policy: Annotated[str, typer.Option(help="unbiased, retriever, popular or random.")] = "unbiased",
+    policy: Annotated[str, typer.Option(help="expected, diverse, unbiased, retriever, popular or random.")] = "expected",
+    mode: Mode = "any",
+    acceptance: Annotated[
+        float, typer.Option(min=0, max=1, help="From utility (0) to what people would have typed anyway (1).")
+    ] = 0.0,
     context: Annotated[
         list[str] | None, typer.Option(help="A context column: NAME=VALUE. May be repeated.")
     ] = None,
@@ -188,6 +204,8 @@ def complete(
     Example: `wayword complete workspace "video" -k 5`
 
     Many prefixes, one JSON object per line: `wayword complete workspace - < prefixes.txt`
+
+    Only completions that go on from what was typed: `wayword complete workspace "video" --mode prefix`
 
     A prefix that begins with a dash comes last, after two dashes: `wayword complete workspace -- -v`
     """
@@ -200,7 +218,9 @@ def complete(
     typed = shell.lines_in() if prefix == "-" else [[shell.given(prefix)]]
     for prefixes in typed:
         with opened.reading():
-            lists = completer.complete_many(prefixes, k, context=known, policy=policy)
+            lists = completer.complete_many(
+                prefixes, k, context=known, policy=policy, mode=mode, acceptance=acceptance
+            )
         if as_json or prefix == "-":
             shell.write("\n".join(map(_as_json, prefixes, lists)))
         elif lists[0]:
@@ -210,7 +230,7 @@ def complete(
 
 
 def _as_json(prefix: str, completions: Iterable[Any]) -> str:
-    listed = [{"query": c.query, "score": c.score} for c in completions]
+    listed = [{"query": c.query, "score": c.score, "source": c.source} for c in completions]
     return json.dumps({"prefix": prefix, "completions": listed}, ensure_ascii=False)
 
 

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from wayword.pipeline import run
+from wayword.policies import DEFAULT
 from wayword.progress import Bars, drawn
 from wayword.report import print_estimates
 from wayword.serving.completer import Completer
@@ -61,7 +62,7 @@ def _beside(completer: Completer) -> Table:
     for column in ("typed", "most popular", "wayword"):
         table.add_column(column)
     for prefix in PREFIXES:
-        lists = [completer.complete(prefix, 4, policy=policy) for policy in ("popular", "unbiased")]
+        lists = [completer.complete(prefix, 4, policy=policy) for policy in ("popular", DEFAULT)]
         table.add_row(
             prefix, *("\n".join(c.query for c in found) or "–" for found in lists), end_section=True
         )

@@ -134,7 +134,9 @@ class Graph:
         contexts = len(members)
         query, score = np.full((contexts, k), -1, np.int32), np.zeros((contexts, k), np.float32)
         lifted = lift or Lift.none(contexts)
-        allowed = within or Rows(np.zeros(contexts + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32))
+        allowed = within or Rows(
+            np.zeros(contexts + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32)
+        )
 
         def walk(first: int) -> None:
             scratch = self._spare.pop() if self._spare else Scratch.of(self.documents, self.universe)
@@ -242,14 +244,16 @@ def _walk(first, last, members, rates, returned, lift, within, restricted, most,
                 continue
             last_kept = kept - 1
             if kept == k and not (
-                gain > score[context, last_kept] or (gain == score[context, last_kept] and q < query[context, last_kept])
+                gain > score[context, last_kept]
+                or (gain == score[context, last_kept] and q < query[context, last_kept])
             ):
                 continue
             if kept < k:
                 kept += 1
             place = kept - 1
             while place > 0 and (
-                score[context, place - 1] < gain or (score[context, place - 1] == gain and query[context, place - 1] > q)
+                score[context, place - 1] < gain
+                or (score[context, place - 1] == gain and query[context, place - 1] > q)
             ):
                 score[context, place] = score[context, place - 1]
                 query[context, place] = query[context, place - 1]

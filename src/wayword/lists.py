@@ -69,7 +69,8 @@ def diversify(
         exposures.data,
         int(np.minimum(np.diff(ends), max(k, 0)).sum()),
     )
-    return Candidates(candidates.context[chosen], candidates.query[chosen], gains)
+    source = None if candidates.source is None else candidates.source[chosen]
+    return Candidates(candidates.context[chosen], candidates.query[chosen], gains, source)
 
 
 def _check(

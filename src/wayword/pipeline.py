@@ -1,7 +1,7 @@
 """From a click log to ranked completions: the stages in order, each only if something that it depends on has changed.
 
 raw log ──log──► searches, clicks ──rankings──► the universe and the log in numbers
-  ──contexts──► who typed what ──propensity──► p[rank]
+  ──contexts──► who typed what ──propensity──► p[rank] ──demand──► what people want behind each query
   ──retriever──► context → candidates ──ranker──► candidates → order ──estimates──► Utility@k
 """
 
@@ -16,7 +16,7 @@ from wayword.config import Config, RetrieverConfig
 from wayword.errors import ConfigError, MissingExtra
 from wayword.evaluation import METRICS
 from wayword.progress import Reporter
-from wayword.stages import Folders, Report, contexts, estimates, propensity, ranker, retriever
+from wayword.stages import Folders, Report, contexts, demand, estimates, propensity, ranker, retriever
 from wayword.stages import log as log_stage
 from wayword.stages import rankings as rankings_stage
 from wayword.utility import Measure
@@ -129,6 +129,20 @@ def stages(
             lambda new: propensity.write(new, at, settings.propensity),
             after=("rankings",),
         ),
+        "demand": Stage(
+            {
+                "variant": settings.utility.judgments if source.judged else "unbiased",
+                **settings.of_stage("demand"),
+            },
+            lambda new: demand.write(
+                new,
+                at,
+                settings,
+                settings.utility.judgments if source.judged else "unbiased",
+                reporter.advance,
+            ),
+            after=("rankings", "contexts", "propensity"),
+        ),
         "retriever": Stage(
             {"model": model, "measure": asdict(filtered), **trained},
             lambda new: retriever.write(new, at, settings.retriever, model, filtered),
@@ -143,7 +157,7 @@ def stages(
             {"truth file": files[truth], "measure": asdict(tested), "metrics": list(METRICS), "asked": asked}
             | settings.of_stage("evaluation"),
             lambda new: estimates.write(new, at, settings, tested, truth=truth, advance=reporter.advance),
-            after=("rankings", "contexts", "propensity", "retriever", "ranker"),
+            after=("rankings", "contexts", "propensity", "demand", "retriever", "ranker"),
         ),
     }
 

@@ -84,11 +84,17 @@ class StartingWith:
         """See `Policy.complete`."""
         if mode == ANY:
             return self.policy.complete(contexts, k)
-        found = self.policy.complete(contexts, max(k, self.candidates))
-        typed = contexts[PREFIX].to_pylist()
-        rows = zip(found.context.tolist(), found.query.tolist(), strict=True)
-        kept = [n for n, (context, query) in enumerate(rows) if self.texts[query].startswith(typed[context])]
-        return found.take(np.array(kept, np.int64)).top(k)
+        return starting_with(
+            self.policy.complete(contexts, max(k, self.candidates)), contexts, self.texts
+        ).top(k)
+
+
+def starting_with(candidates: Candidates, contexts: pa.Table, texts: Sequence[str]) -> Candidates:
+    """Those that start with what was typed."""
+    typed = contexts[PREFIX].to_pylist()
+    rows = zip(candidates.context.tolist(), candidates.query.tolist(), strict=True)
+    kept = [n for n, (context, query) in enumerate(rows) if texts[query].startswith(typed[context])]
+    return candidates.take(np.array(kept, np.int64))
 
 
 class Plain(Protocol):

@@ -46,7 +46,9 @@ class Affinity:
         codes = np.zeros((contexts.num_rows, len(self.values)), np.int64)
         for at, (column, known) in enumerate(self.values.items()):
             if column in contexts.column_names:
-                found = pc.index_in(contexts[column].cast(pa.string()), value_set=pa.array(known, pa.string()))
+                found = pc.index_in(
+                    contexts[column].cast(pa.string()), value_set=pa.array(known, pa.string())
+                )
                 codes[:, at] = found.fill_null(len(known)).to_numpy()
             else:
                 codes[:, at] = len(known)

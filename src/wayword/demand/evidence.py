@@ -37,7 +37,9 @@ NAMES = (
     *(f"{kind}_{what}" for kind in ("near_pages", "near_words") for what in _OF_NEIGHBOURS),
     *(f"{kind}_{what}" for kind in ("alike", "alike_pages", "alike_words") for what in _OF_NEIGHBOURS),
 )
-RISING = frozenset(name for name in NAMES if name.endswith(("_rate", "_best", "_weight")) or name == "alike_clicks")
+RISING = frozenset(
+    name for name in NAMES if name.endswith(("_rate", "_best", "_weight")) or name == "alike_clicks"
+)
 """More of these never speaks against a document."""
 
 
@@ -100,21 +102,39 @@ def evidence(pairs: Pairs, clicks: Floats, volume: Floats, around: Surroundings)
     )
     found = [np.log(pairs.p), rate, others, pairs.of_query(seen)[pairs.query] - seen]
     graph = (pairs.starts, pairs.document)
-    clicked = csr_array((seen[seen > 0], (pairs.document[seen > 0], pairs.query[seen > 0])), shape=(pairs.documents, pairs.queries))
+    clicked = csr_array(
+        (seen[seen > 0], (pairs.document[seen > 0], pairs.query[seen > 0])),
+        shape=(pairs.documents, pairs.queries),
+    )
     for kind in GROUPS:
         groups = clicked if kind == "clicked" else around.groups[kind]
         found += _of_groups(
-            groups.indptr.astype(np.int64), groups.indices.astype(np.int32), graph, clicks, expected, rate, pairs.documents, kind == "clicked", mean
+            groups.indptr.astype(np.int64),
+            groups.indices.astype(np.int32),
+            graph,
+            clicks,
+            expected,
+            rate,
+            pairs.documents,
+            kind == "clicked",
+            mean,
         )
     for near in (around.near_pages, around.near_words):
         told, hoped = _of_neighbours(graph, clicks, expected, near.other, near.similarity, pairs.documents)
         found += [told, hoped, (told + mean) / (hoped + 1.0)]
     could = 1 - np.exp(-expected)
-    told, hoped = _of_similar(graph, seen, could, around.alike.other, around.alike.similarity, pairs.documents)
+    told, hoped = _of_similar(
+        graph, seen, could, around.alike.other, around.alike.similarity, pairs.documents
+    )
     found += [told, hoped, told / (hoped + SIMILAR_PRIOR)]
     for near in (around.near_pages, around.near_words):
         n, d = _of_neighbours(
-            graph, told.astype(np.float64), hoped.astype(np.float64), near.other, near.similarity, pairs.documents
+            graph,
+            told.astype(np.float64),
+            hoped.astype(np.float64),
+            near.other,
+            near.similarity,
+            pairs.documents,
         )
         found += [n, d, n / (d + SIMILAR_PRIOR)]
     matrix = np.empty((len(pairs), len(NAMES)), np.float32)
@@ -128,7 +148,9 @@ def _first_results(pairs: Pairs, most: int) -> csr_array:
     order = np.lexsort((pairs.document, -pairs.p, pairs.query))
     place = np.arange(len(pairs)) - pairs.starts[pairs.query[order]]
     kept = order[place < most]
-    return csr_array((pairs.p[kept], (pairs.query[kept], pairs.document[kept])), shape=(pairs.queries, pairs.documents))
+    return csr_array(
+        (pairs.p[kept], (pairs.query[kept], pairs.document[kept])), shape=(pairs.queries, pairs.documents)
+    )
 
 
 def _grouped(tokens: Sequence[Iterable[object]]) -> csr_array:
@@ -181,7 +203,8 @@ def _nearest(rows, columns, most):  # type: ignore[no-untyped-def]
             kept = min(kept + 1, most)
             place = kept - 1
             while place > 0 and (
-                similarity[row, place - 1] < near or (similarity[row, place - 1] == near and other[row, place - 1] > to)
+                similarity[row, place - 1] < near
+                or (similarity[row, place - 1] == near and other[row, place - 1] > to)
             ):
                 similarity[row, place], other[row, place] = similarity[row, place - 1], other[row, place - 1]
                 place -= 1

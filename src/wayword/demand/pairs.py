@@ -40,7 +40,8 @@ class Pairs:
         )
         rows = np.repeat(np.arange(queries), np.diff(returned.indptr))
         keys = np.r_[
-            query.astype(np.int64) * documents + document, rows.astype(np.int64) * documents + returned.indices
+            query.astype(np.int64) * documents + document,
+            rows.astype(np.int64) * documents + returned.indices,
         ]
         p = np.r_[shown[query, document], returned.data]
         keys, first = np.unique(keys, return_index=True)
@@ -66,7 +67,9 @@ class Pairs:
 
     def clicks(self, clicked: pa.Table) -> Floats:
         """The weight of the clicks on each pair."""
-        wanted = clicked["query"].to_numpy().astype(np.int64) * self.documents + clicked["document"].to_numpy()
+        wanted = (
+            clicked["query"].to_numpy().astype(np.int64) * self.documents + clicked["document"].to_numpy()
+        )
         keys = self.query.astype(np.int64) * self.documents + self.document
         place = np.searchsorted(keys, wanted)
         return np.bincount(place, weights=clicked["weight"].to_numpy(), minlength=len(self))

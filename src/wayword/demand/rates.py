@@ -89,13 +89,15 @@ def believe(
     seen = clicks > 0
     start = _first_volume(pairs, clicks, searches)
     matrix = evidence(pairs, clicks, start, around)
-    prior = relevance.fit(
-        matrix, pairs, clicks, start, rounds=relevance.WARM, seed=seed, threads=threads
-    )
+    prior = relevance.fit(matrix, pairs, clicks, start, rounds=relevance.WARM, seed=seed, threads=threads)
     between = _volume(pairs, clicks, searches, seen, prior, start)
-    prior = sum(
-        relevance.fit(matrix, pairs, clicks, between, seed=seed + n, threads=threads) for n in range(models)
-    ) / models
+    prior = (
+        sum(
+            relevance.fit(matrix, pairs, clicks, between, seed=seed + n, threads=threads)
+            for n in range(models)
+        )
+        / models
+    )
     return Beliefs(clicks, prior, _volume(pairs, clicks, searches, seen, prior, between))
 
 
@@ -103,7 +105,9 @@ def _first_volume(pairs: Pairs, clicks: Floats, searches: Floats) -> Floats:
     """As if only clicked documents were wanted; a query without any is as the others."""
     shown = pairs.of_query(np.where(clicks > 0, pairs.p, 0.0)) * searches
     mean = float(clicks.sum()) / max(float(shown.sum()), 1e-12)
-    result: Floats = searches * (pairs.of_query(clicks) + PSEUDO_CLICKS) / (shown + PSEUDO_CLICKS / max(mean, 1e-12))
+    result: Floats = (
+        searches * (pairs.of_query(clicks) + PSEUDO_CLICKS) / (shown + PSEUDO_CLICKS / max(mean, 1e-12))
+    )
     return result
 
 

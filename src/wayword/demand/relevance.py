@@ -59,9 +59,7 @@ def fit(
     parts = [np.flatnonzero(chosen & ~held), np.flatnonzero(held)]
     if not len(parts[1]) or not clicked[parts[1]].any() or not clicked[parts[0]].any():
         parts = [np.flatnonzero(chosen)] * 2
-    learned, judged = (
-        _Likelihood(clicked[rows], could[rows], weight[rows]) for rows in parts
-    )
+    learned, judged = (_Likelihood(clicked[rows], could[rows], weight[rows]) for rows in parts)
     data = [xgb.DMatrix(evidence[rows], label=clicked[rows]) for rows in parts]
     found = xgb.train(
         {**TREES, "base_score": np.log(prior / (1 - prior)), "seed": seed, "nthread": threads},
@@ -87,7 +85,9 @@ class _Likelihood:
     def __init__(self, clicked: NDArray[np.bool_], could: Floats, weight: Floats) -> None:
         self._clicked, self._could, self._weight = clicked, could, weight
 
-    def slopes(self, margin: NDArray[np.float32], _: xgb.DMatrix) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def slopes(
+        self, margin: NDArray[np.float32], _: xgb.DMatrix
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """First derivatives by the margin, and a bound of the second that keeps steps short."""
         share = _share(margin.astype(np.float64))
         unclicked = self._could * share * (1 - share) / np.maximum(1 - self._could * share, 1e-12)

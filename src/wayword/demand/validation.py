@@ -26,7 +26,12 @@ class Judge:
         query = np.repeat(np.arange(exposures.shape[0], dtype=np.int64), np.diff(exposures.indptr))
         keys = query * exposures.shape[1] + exposures.indices
         order = np.argsort(keys, kind="stable")
-        self._keys, self._p, self._documents, self._held = keys[order], exposures.data[order], exposures.shape[1], held
+        self._keys, self._p, self._documents, self._held = (
+            keys[order],
+            exposures.data[order],
+            exposures.shape[1],
+            held,
+        )
 
     def utility(self, lists: Candidates, contexts: int) -> float:
         """The mean over `CUTOFFS` of Utility@k, up to the factor that all lists share."""

@@ -47,6 +47,9 @@ def _likelihood(clicks: Floats, expected: Floats, shape: float) -> float:
     n, mu = clicks[known], expected[known]
     return float(
         np.sum(
-            gammaln(n + shape) - gammaln(shape) + shape * np.log(shape / (shape + mu)) + n * np.log(mu / (shape + mu))
+            gammaln(n + shape)
+            - gammaln(shape)
+            + shape * np.log(shape / (shape + mu))
+            + n * np.log(mu / (shape + mu))
         )
     )

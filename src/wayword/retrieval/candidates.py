@@ -58,7 +58,11 @@ class Candidates:
 
     def sources(self) -> Sequence[str]:
         """The name of each row's source."""
-        return [SOURCES[0]] * len(self.query) if self.source is None else [SOURCES[s] for s in self.source.tolist()]
+        return (
+            [SOURCES[0]] * len(self.query)
+            if self.source is None
+            else [SOURCES[s] for s in self.source.tolist()]
+        )
 
     def position(self) -> NDArray[np.int64]:
         """0-based place of each row within its context."""

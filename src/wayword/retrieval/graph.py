@@ -26,7 +26,9 @@ ANY, PREFIXED = MODES = ("any", "prefix")
 """`any`: every query that leads there; `prefix`: only queries that the typed text, or its correction, begins."""
 LIVE_DOCUMENTS = 4000
 """So many most wanted documents of a context are followed, which bounds the time of an answer."""
-_SOURCE = {"exact": SOURCES.index("graph")} | {name: SOURCES.index(name) for name in ("typo", "words", "shorter")}
+_SOURCE = {"exact": SOURCES.index("graph")} | {
+    name: SOURCES.index(name) for name in ("typo", "words", "shorter")
+}
 
 
 @dataclass(frozen=True)
@@ -93,9 +95,13 @@ class GraphRetriever:
             documents=LIVE_DOCUMENTS,
             threads=self._threads,
         )
-        total = np.add.reduceat(
-            np.r_[typed.members.value * self.own[typed.members.column], 0.0], typed.members.starts[:-1]
-        ) if len(typed.members) else np.zeros(0)
+        total = (
+            np.add.reduceat(
+                np.r_[typed.members.value * self.own[typed.members.column], 0.0], typed.members.starts[:-1]
+            )
+            if len(typed.members)
+            else np.zeros(0)
+        )
         total[np.diff(typed.members.starts) == 0] = 0.0
         score = found.score / np.maximum(total, 1e-12)[found.context]
         return Candidates(found.context, found.query, score.astype(np.float32), typed.source[found.context])
@@ -108,14 +114,18 @@ class GraphRetriever:
         total = np.bincount(context, weights=weight, minlength=len(members))
         share = (weight / np.maximum(total, 1e-12)[context]).astype(np.float32)
         kept = np.flatnonzero(share > 0)
-        return Candidates.sorted(context[kept], members.column[kept], share[kept], typed.source[context[kept]]).top(k)
+        return Candidates.sorted(
+            context[kept], members.column[kept], share[kept], typed.source[context[kept]]
+        ).top(k)
 
     def demand(self, contexts: pa.Table, typed: Typed) -> csr_array:
         """contexts × documents."""
         rates, members = self.graph.rates, typed.members
         mixed = csr_array(
             (members.value, members.column, members.starts), shape=(len(members), self.graph.universe)
-        ) @ csr_array((rates.value, rates.column, rates.starts), shape=(self.graph.universe, self.graph.documents))
+        ) @ csr_array(
+            (rates.value, rates.column, rates.starts), shape=(self.graph.universe, self.graph.documents)
+        )
         if self._documents_in:
             factor, row = self._documents_in.rows(contexts)
             if len(factor):
@@ -168,7 +178,10 @@ def save_rows(rows: Rows, folder: Path, name: str) -> None:
 
 def load_rows(folder: Path, name: str) -> Rows:
     """What `save_rows` wrote; it stays on disk until it is used."""
-    parts = (np.load(folder / f"{name}_{part}.npy", mmap_mode="c", allow_pickle=False) for part in ("starts", "column", "value"))
+    parts = (
+        np.load(folder / f"{name}_{part}.npy", mmap_mode="c", allow_pickle=False)
+        for part in ("starts", "column", "value")
+    )
     return Rows(*(np.asarray(part) for part in parts))
 
 

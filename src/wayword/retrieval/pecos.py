@@ -77,7 +77,7 @@ class PecosRetriever:
             for start in range(0, max(contexts.num_rows, 1), xlinear.CHUNK)
         ]
         context, query, score = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        return Candidates.sorted(context, query, score)
+        return Candidates.sorted(context, query, score).of("pecos")
 
     def _retrieve(
         self, contexts: pa.Table, k: int, start: int

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from wayword.contexts import PREFIX
 from wayword.retrieval.candidates import Candidates
 
-_LAST = chr(0x10FFFF)
+LAST = chr(0x10FFFF)
+"""Comes after every character."""
 
 
 class PopularRetriever:
@@ -36,11 +37,11 @@ class PopularRetriever:
         found = [self._best(prefix, k) for prefix in contexts[PREFIX].to_pylist()]
         query = np.concatenate([*found, np.zeros(0, np.int32)])
         context = np.repeat(np.arange(len(found), dtype=np.int32), [len(f) for f in found])
-        return Candidates(context, query, self._popularity[query].astype(np.float32))
+        return Candidates(context, query, self._popularity[query].astype(np.float32)).of("popular")
 
     def _search(self, prefix: str, k: int) -> NDArray[np.int32]:
         low = bisect_left(self._texts, prefix)
-        high = bisect_left(self._texts, prefix + _LAST, lo=low)
+        high = bisect_left(self._texts, prefix + LAST, lo=low)
         counts = self._popularity[low:high]
         order = np.lexsort((np.arange(high - low), -counts))[:k]
         return (low + order[counts[order] > 0]).astype(np.int32)

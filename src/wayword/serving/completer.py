@@ -1,7 +1,7 @@
 """Completions in process: open a workspace once, then ask as often as you like."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,8 @@ import pyarrow as pa
 from wayword import tables
 from wayword.contexts import PREFIX
 from wayword.errors import WaywordError
-from wayword.policies import Policy
+from wayword.policies import DEFAULT, Expected, Policy
+from wayword.retrieval.graph import ANY, MODES
 from wayword.stages.estimates import load_policies
 from wayword.stages.log import context_columns
 from wayword.text import normalise
@@ -23,10 +24,15 @@ MAX_COMPLETIONS = 1000
 
 @dataclass(frozen=True)
 class Completion:
-    """A suggested query, in the form to show, and the policy's score: larger is better, and never below the next."""
+    """A suggested query, in the form to show, and the policy's score: larger is better, and never below the next.
+
+    The score of `expected` is the expected utility as a multiple of that of the queries that the text becomes: 1 is as
+    good as to type on. `source` says who proposed it (see `retrieval.candidates.SOURCES`).
+    """
 
     query: str
     score: float
+    source: str
 
 
 class Completer:
@@ -44,16 +50,31 @@ class Completer:
         """Open what `wayword run` wrote."""
         if not isinstance(workspace, Workspace):
             workspace = Workspace.open(workspace)
-        at = {stage: workspace.folder(stage) for stage in ("log", "rankings", "retriever", "ranker")}
+        at = {
+            stage: workspace.folder(stage) for stage in ("log", "rankings", "demand", "retriever", "ranker")
+        }
         with workspace.reading():
             shown = tables.read(at["rankings"], "queries")["shown"].to_pylist()
             return cls(shown, load_policies(at, workspace.config, threads=1), context_columns(at["log"]))
 
     def complete(
-        self, prefix: str, k: int = 10, *, context: Mapping[str, Any] | None = None, policy: str = "unbiased"
+        self,
+        prefix: str,
+        k: int = 10,
+        *,
+        context: Mapping[str, Any] | None = None,
+        policy: str = DEFAULT,
+        mode: str = ANY,
+        acceptance: float = 0.0,
     ) -> list[Completion]:
-        """At most k completions of a typed text, best first; `context` gives the log's extra columns, if known."""
-        return self.complete_many([prefix], k, context=context, policy=policy)[0]
+        """At most k completions of a typed text, best first; `context` gives the log's extra columns, if known.
+
+        Mode "prefix" shows only queries that go on from the typed text (or its correction), "any" every query that
+        leads there. `acceptance` moves `expected` and `diverse` from utility (0) to what people would have typed (1).
+        """
+        return self.complete_many(
+            [prefix], k, context=context, policy=policy, mode=mode, acceptance=acceptance
+        )[0]
 
     def complete_many(
         self,
@@ -61,18 +82,27 @@ class Completer:
         k: int = 10,
         *,
         context: Mapping[str, Any] | None = None,
-        policy: str = "unbiased",
+        policy: str = DEFAULT,
+        mode: str = ANY,
+        acceptance: float = 0.0,
     ) -> list[list[Completion]]:
         """One list for each typed text; a list is the same whatever else is asked with it."""
         if policy not in self._policies:
             raise WaywordError(f"Found policy {policy!r}; expected one of {', '.join(self._policies)}.")
         if not 1 <= k <= MAX_COMPLETIONS:
             raise WaywordError(f"Found k = {k}; expected a number from 1 to {MAX_COMPLETIONS}.")
-        found = self._policies[policy].complete(self._contexts(prefixes, context or {}), k)
+        if mode not in MODES:
+            raise WaywordError(f"Found mode {mode!r}; expected one of {', '.join(MODES)}.")
+        chosen = self._policies[policy]
+        if acceptance:
+            chosen = _dialled(chosen, policy, acceptance)
+        found = chosen.complete(self._contexts(prefixes, context or {}), k, mode=mode)
         lists: list[list[Completion]] = [[] for _ in prefixes]
-        rows = zip(found.context.tolist(), found.query.tolist(), found.score.tolist(), strict=True)
-        for place, query, score in rows:
-            lists[place].append(Completion(self._shown[query], score))
+        rows = zip(
+            found.context.tolist(), found.query.tolist(), found.score.tolist(), found.sources(), strict=True
+        )
+        for place, query, score, source in rows:
+            lists[place].append(Completion(self._shown[query], score, source))
         return lists
 
     def _contexts(self, prefixes: Sequence[str], context: Mapping[str, Any]) -> pa.Table:
@@ -84,6 +114,16 @@ class Completer:
         for name, kind in self._columns.items():
             columns[name] = pa.array([_value(name, context.get(name), kind)] * len(prefixes), kind)
         return pa.table(columns)
+
+
+def _dialled(policy: Policy, name: str, acceptance: float) -> Policy:
+    if not 0 <= acceptance <= 1:
+        raise WaywordError(f"Found acceptance = {acceptance}; expected a number between 0 and 1.")
+    if not isinstance(policy, Expected):
+        raise WaywordError(
+            f"The policy {name!r} has no dial between utility and acceptance; {DEFAULT!r} has."
+        )
+    return replace(policy, acceptance=acceptance)
 
 
 def _value(name: str, given: Any, kind: pa.DataType) -> Any:

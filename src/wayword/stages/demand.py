@@ -64,7 +64,9 @@ class Known:
     def clicks_of(self, *splits: str) -> pa.Table:
         """The clicks of these splits, one row per query and document."""
         chosen = self.clicked.filter(pc.is_in(self.clicked["split"], value_set=pa.array(splits)))
-        summed = chosen.group_by(["query", "document"], use_threads=False).aggregate([("weight", "sum"), ("looks", "sum")])
+        summed = chosen.group_by(["query", "document"], use_threads=False).aggregate(
+            [("weight", "sum"), ("looks", "sum")]
+        )
         return summed.rename_columns(["query", "document", "weight", "looks"])
 
     def issued(self, *splits: str) -> Floats:
@@ -134,7 +136,9 @@ def write(out: Path, at: Folders, config: Config, variant: str, advance: Advance
                 threads=threads(),
             )
             advance(3, 2 * MODELS + 4)
-            chosen, documents_in, queries_in, trust = _choose(pairs, early, retriever, known, held, clicks, asked)
+            chosen, documents_in, queries_in, trust = _choose(
+                pairs, early, retriever, known, held, clicks, asked
+            )
         found = believe(
             pairs,
             pairs.clicks(known.clicks_of("retriever", "ranker")),
@@ -161,7 +165,9 @@ def write(out: Path, at: Folders, config: Config, variant: str, advance: Advance
     return {
         "pairs": len(pairs),
         "pairs in demand": len(last.graph.rates.column),
-        "volume differs by query": bool(np.ptp(found.volume) > 0.2 * found.volume.mean()) if len(found.volume) else False,
+        "volume differs by query": bool(np.ptp(found.volume) > 0.2 * found.volume.mean())
+        if len(found.volume)
+        else False,
         **trust,
     }
 
@@ -218,7 +224,9 @@ def _known(engine: Engine, weight: str, discounted: str | None) -> Known:
         """SELECT count(*) AS n FROM numbered_searches
            WHERE split <> 'test' AND search NOT IN (SELECT search FROM numbered_clicks)"""
     )["n"][0].as_py()
-    matrix = exposure(engine.arrow("SELECT query, document, rank FROM rankings"), law, (len(texts), documents))
+    matrix = exposure(
+        engine.arrow("SELECT query, document, rank FROM rankings"), law, (len(texts), documents)
+    )
     return Known(texts, matrix, clicked, searches, unclicked > 0.05 * searches.num_rows)
 
 
@@ -285,12 +293,20 @@ def _affinity(
 ) -> Affinity:
     chosen = clicks.filter(pc.is_in(clicks["split"], value_set=pa.array(splits)))
     columns = asked.drop_columns([PREFIX]).take(chosen["context"].combine_chunks())
-    owner, owners = ("document", known.exposures.shape[1]) if kind == DOCUMENTS_IN else ("query", len(known.texts))
+    owner, owners = (
+        ("document", known.exposures.shape[1]) if kind == DOCUMENTS_IN else ("query", len(known.texts))
+    )
     return Affinity.fit(columns, chosen[owner].to_numpy(), owners, strength)
 
 
 def _choose(
-    pairs: Pairs, beliefs: Beliefs, retriever: Callable[..., GraphRetriever], known: Known, held: pa.Table, clicks: pa.Table, asked: pa.Table
+    pairs: Pairs,
+    beliefs: Beliefs,
+    retriever: Callable[..., GraphRetriever],
+    known: Known,
+    held: pa.Table,
+    clicks: pa.Table,
+    asked: pa.Table,
 ) -> tuple[Shrinkage, float | None, float | None, Report]:
     """The shrinkage, and the strengths for documents and queries in context, that served held-out searches best."""
     numbers, row = np.unique(held["context"].to_numpy(), return_inverse=True)

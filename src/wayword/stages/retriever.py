@@ -84,6 +84,8 @@ class Retrievers:
     texts: list[str]
     popularity: NDArray[np.int64]
     """How often each query was searched in the retriever's split."""
+    popularity_of_all_training: NDArray[np.int64]
+    """The same, in the ranker's split too."""
     popular: PopularRetriever
     """Most popular completion over all of the training log."""
     trained: Retriever
@@ -101,4 +103,4 @@ class Retrievers:
             from wayword.retrieval.pecos import PecosRetriever
 
             trained = PecosRetriever.load(folder / TREE, config)
-        return cls(texts, popularity, PopularRetriever(texts, everything), trained)
+        return cls(texts, popularity, everything, PopularRetriever(texts, everything), trained)
