@@ -12,7 +12,7 @@ import shop as small
 from shop import Shop
 from wayword import run, xlinear
 from wayword.contexts import from_prefixes
-from wayword.policies import Policy, Ranked, Retrieved, Shuffled
+from wayword.policies import Plain, Ranked, Retrieved, Shuffled
 from wayword.ranking import RANKERS, Examples
 from wayword.retrieval.candidates import Candidates
 from wayword.retrieval.popular import PopularRetriever
@@ -23,7 +23,7 @@ PREFIXES = ["l", "la", "lamp s", "lo", "", "label", "x", "la", "ladder small"]
 
 
 @pytest.fixture(scope="module")
-def policies(shop: Shop, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Policy]:
+def policies(shop: Shop, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Plain]:
     loaded = load_policies(shop.folders, small.CONFIG)
     boosted = loaded["unbiased"]
     assert isinstance(boosted, Ranked)
@@ -31,7 +31,7 @@ def policies(shop: Shop, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
     return {**loaded, "linear": _linear(boosted), **of_tree}
 
 
-def _over_pecos(shop: Shop, folder: Path) -> dict[str, Policy]:
+def _over_pecos(shop: Shop, folder: Path) -> dict[str, Plain]:
     """The policies of the paper: the PECOS tree's own order, and the ranker's."""
     config = replace(small.CONFIG, retriever=replace(small.CONFIG.retriever, model="pecos"))
     workspace = run(shop.data / "clicks.parquet", shop.data / "rankings.parquet", out=folder, config=config)
@@ -54,12 +54,12 @@ def rows(found: Candidates) -> list[tuple[int, int, float]]:
     return list(zip(found.context.tolist(), found.query.tolist(), found.score.tolist(), strict=True))
 
 
-def test_every_policy_of_an_evaluation_is_a_member(policies: dict[str, Policy]) -> None:
+def test_every_policy_of_an_evaluation_is_a_member(policies: dict[str, Plain]) -> None:
     assert set(policies) <= set(MEMBERS)
 
 
 @pytest.fixture(params=MEMBERS)
-def name(request: pytest.FixtureRequest, policies: dict[str, Policy]) -> str:
+def name(request: pytest.FixtureRequest, policies: dict[str, Plain]) -> str:
     if request.param not in policies:
         pytest.skip("PECOS is not installed")
     return str(request.param)
@@ -68,7 +68,7 @@ def name(request: pytest.FixtureRequest, policies: dict[str, Policy]) -> str:
 class TestEveryPolicy:
     @pytest.mark.parametrize("k", [1, 3, 10])
     def test_at_most_k_best_first_and_no_query_twice(
-        self, policies: dict[str, Policy], name: str, k: int
+        self, policies: dict[str, Plain], name: str, k: int
     ) -> None:
         found = policies[name].complete(from_prefixes(PREFIXES), k)
         assert found.context.tolist() == sorted(found.context.tolist())
@@ -80,7 +80,7 @@ class TestEveryPolicy:
         unknown = set() if "pecos" in name else {PREFIXES.index("x")}  # the tree is not prefix-exact
         assert set(found.context.tolist()) == set(range(len(PREFIXES))) - unknown
 
-    def test_the_same_again_alone_or_among_others(self, policies: dict[str, Policy], name: str) -> None:
+    def test_the_same_again_alone_or_among_others(self, policies: dict[str, Plain], name: str) -> None:
         policy = policies[name]
         together = rows(policy.complete(from_prefixes(PREFIXES), 5))
         assert rows(policy.complete(from_prefixes(PREFIXES), 5)) == together
@@ -89,17 +89,17 @@ class TestEveryPolicy:
             assert [(place, q, s) for _, q, s in rows(alone)] == [r for r in together if r[0] == place]
 
     def test_a_shorter_list_is_the_beginning_of_a_longer_one(
-        self, policies: dict[str, Policy], name: str
+        self, policies: dict[str, Plain], name: str
     ) -> None:
         short, long = (policies[name].complete(from_prefixes(PREFIXES), k) for k in (2, 7))
         assert rows(long.top(2)) == rows(short)
 
-    def test_no_context_no_candidate(self, policies: dict[str, Policy], name: str) -> None:
+    def test_no_context_no_candidate(self, policies: dict[str, Plain], name: str) -> None:
         found = policies[name].complete(from_prefixes([]), 5)
         assert (len(found.context), len(found.query), len(found.score)) == (0, 0, 0)
 
     def test_a_policy_reorders_its_retriever_and_adds_nothing(
-        self, policies: dict[str, Policy], name: str
+        self, policies: dict[str, Plain], name: str
     ) -> None:
         policy = policies[name]
         assert isinstance(policy, Ranked | Retrieved | Shuffled)
@@ -110,7 +110,7 @@ class TestEveryPolicy:
 
 
 def test_blocks_of_contexts_give_the_same(
-    policies: dict[str, Policy], monkeypatch: pytest.MonkeyPatch
+    policies: dict[str, Plain], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = rows(policies["unbiased"].complete(from_prefixes(PREFIXES), 5))
     monkeypatch.setattr("wayword.policies.CONTEXTS_AT_ONCE", 2)

@@ -22,7 +22,8 @@ app = typer.Typer(
 )
 Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Same seed, same result.")]
 Mode = Annotated[
-    str, typer.Option(help="any: every query that leads there; prefix: only such as go on from what was typed.")
+    str,
+    typer.Option(help="any: every query that leads there; prefix: only such as go on from what was typed."),
 ]
 WorkspacePath = Annotated[
     Path, typer.Argument(metavar="WORKSPACE", help="The folder that `wayword run` wrote.")
@@ -190,7 +191,9 @@ def complete(
     ],
     k: Annotated[int, typer.Option("-k", min=1, max=1000, help="How many completions.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of a list.")] = False,
-    policy: Annotated[str, typer.Option(help="expected, diverse, unbiased, retriever, popular or random.")] = "expected",
+    policy: Annotated[
+        str, typer.Option(help="expected, diverse, unbiased, retriever, popular or random.")
+    ] = "expected",
     mode: Mode = "any",
     acceptance: Annotated[
         float, typer.Option(min=0, max=1, help="From utility (0) to what people would have typed anyway (1).")

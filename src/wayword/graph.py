@@ -12,6 +12,7 @@ compiled walk over the graph, from the queries to the documents behind them and 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -189,7 +190,20 @@ def best_queries(
 
 
 @compiled
-def _walk(first, last, members, rates, returned, lift, within, restricted, most, scratch, query, score):  # type: ignore[no-untyped-def]
+def _walk(  # noqa: PLR0912, PLR0915 (one walk: a function that it called would cost more than it clears up)
+    first: Any,
+    last: Any,
+    members: Any,
+    rates: Any,
+    returned: Any,
+    lift: Any,
+    within: Any,
+    restricted: Any,
+    most: Any,
+    scratch: Any,
+    query: Any,
+    score: Any,
+) -> None:
     """Fill the rows `first` to `last` of `query` and `score`, best first, ties by query number."""
     member_starts, member_query, member_weight = members
     rate_starts, rate_document, rate = rates

@@ -1,7 +1,7 @@
 """Affinity: how much more a document (or a query) is wanted where the context says something, as factors around 1.
 
-For the value c of a context column:  P(c | document) / P(c), shrunk to 1 where the log says little. Columns are taken as
-independent. Numbers are no categories and say nothing here.
+For the value c of a context column:  P(c | document) / P(c), shrunk to 1 where the log says little. Columns are taken
+as independent. Numbers are no categories and say nothing here.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Affinity:
 
     @classmethod
     def fit(cls, contexts: pa.Table, owner: NDArray[np.integer], owners: int, strength: float) -> "Affinity":
-        """From the contexts of searches and what each was for; `strength` is how many searches a factor of 1 is worth."""
+        """From the contexts of searches and what each was for; a factor of 1 is worth `strength` searches."""
         known = ContextColumns.fit(contexts).categories
         values, factors = {}, {}
         for column, names in known.items():

@@ -1,13 +1,15 @@
 """Evidence that a query's people want a document, from everything but the clicks on this very pair.
 
 Of a pair (q, a) that the log has not shown enough, others tell: the same document elsewhere, queries that share words
-with q or lead to the same pages, documents like a that were clicked for q. Each tells clicks and *expected* clicks (those
-that the pair would have if the document were wanted there: volume · p), so that what was never looked at is no evidence
-against. No click on the pair itself enters, so the same clicks may serve as labels (see `relevance`).
+with q or lead to the same pages, documents like a that were clicked for q. Each tells clicks and *expected* clicks
+(those that the pair would have if the document were wanted there: volume · p), so that what was never looked at is no
+evidence against. No click on the pair itself enters, so the same clicks may serve as labels (see `relevance`).
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,7 +81,7 @@ class Surroundings:
         return cls(
             {
                 "words": _grouped(words),
-                "phrases": _grouped([zip(w, w[1:], strict=False) for w in words]),
+                "phrases": _grouped([pairwise(w) for w in words]),
                 "beginnings": _grouped([[" ".join(w[:n]) for n in range(1, len(w) + 1)] for w in words]),
                 "endings": _grouped([[" ".join(w[-n:]) for n in range(1, 4)] for w in words]),
                 "pages": csr_array(_first_results(pairs, HEAD).T),
@@ -178,7 +180,7 @@ def _arrays(matrix: csr_array) -> tuple[NDArray[np.int64], NDArray[np.int32], ND
 
 
 @compiled
-def _nearest(rows, columns, most):  # type: ignore[no-untyped-def]
+def _nearest(rows: Any, columns: Any, most: Any) -> Any:
     """The `most` other rows of largest inner product with each row, best first, ties by number."""
     starts, column, value = rows
     across_starts, across_row, across_value = columns
@@ -213,11 +215,21 @@ def _nearest(rows, columns, most):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _of_groups(group_starts, member, graph, clicks, expected, document_rate, documents, own, mean):  # type: ignore[no-untyped-def]
+def _of_groups(
+    group_starts: Any,
+    member: Any,
+    graph: Any,
+    clicks: Any,
+    expected: Any,
+    document_rate: Any,
+    documents: Any,
+    own: Any,
+    mean: Any,
+) -> Any:
     """Over the groups of each pair's query: clicks on its document by the group's other queries, beside expected ones.
 
     The group's best rate, the clicks behind it, the sum of the logarithms of rate/document's rate, and rate and clicks
-    with small groups heavier. With `own`, group g is that of the queries that clicked document g, and says nothing of g.
+    with small groups heavier. With `own`, group g are the queries that clicked document g, and says nothing of g.
     """
     starts, document = graph
     size = len(document)
@@ -256,7 +268,9 @@ def _of_groups(group_starts, member, graph, clicks, expected, document_rate, doc
 
 
 @compiled
-def _of_neighbours(graph, clicks, expected, other, similarity, documents):  # type: ignore[no-untyped-def]
+def _of_neighbours(
+    graph: Any, clicks: Any, expected: Any, other: Any, similarity: Any, documents: Any
+) -> Any:
     """For each pair, the clicks on its document by the neighbours of its query, and the expected ones."""
     starts, document = graph
     told, hoped = np.zeros(len(document), np.float32), np.zeros(len(document), np.float32)
@@ -279,7 +293,7 @@ def _of_neighbours(graph, clicks, expected, other, similarity, documents):  # ty
 
 
 @compiled
-def _of_similar(graph, seen, could, other, similarity, documents):  # type: ignore[no-untyped-def]
+def _of_similar(graph: Any, seen: Any, could: Any, other: Any, similarity: Any, documents: Any) -> Any:
     """For each pair, how many documents like its own were clicked for the same query, and how many could have been."""
     starts, document = graph
     told, hoped = np.zeros(len(document), np.float32), np.zeros(len(document), np.float32)

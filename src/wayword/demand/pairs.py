@@ -72,12 +72,16 @@ class Pairs:
         )
         keys = self.query.astype(np.int64) * self.documents + self.document
         place = np.searchsorted(keys, wanted)
-        return np.bincount(place, weights=clicked["weight"].to_numpy(), minlength=len(self))
+        return _sums(place, clicked["weight"].to_numpy(), len(self))
 
     def of_query(self, values: Floats) -> Floats:
         """The sum of the pairs' values for each query."""
-        return np.bincount(self.query, weights=values, minlength=self.queries)
+        return _sums(self.query, values, self.queries)
 
     def of_document(self, values: Floats) -> Floats:
         """The sum of the pairs' values for each document."""
-        return np.bincount(self.document, weights=values, minlength=self.documents)
+        return _sums(self.document, values, self.documents)
+
+
+def _sums(owner: NDArray[np.integer], values: Floats, size: int) -> Floats:
+    return np.bincount(owner, weights=values, minlength=size).astype(np.float64)

@@ -6,9 +6,10 @@ Gamma with mean v and shape s. With c clicks where p·v were expected, the mean 
     clicked:      (s + c) / (s/v + p)
     not clicked:  P(wanted | no click) · s / (s/v + p),   P(no click | wanted) = (1 + p·v/s)^−s
 
-s → 0 is the paper's inverse propensity weight c/p, as unbiased and as noisy; s → ∞ gives all wanted documents of a query
-one rate ("pooling"). Between them a click at a rank that is hardly ever looked at counts about 1/(s/v + p) instead of 1/p:
-a bound on the weight that fits itself to each query. `Shrinkage` is chosen on held-out clicks (see `stages.demand`).
+s → 0 is the paper's inverse propensity weight c/p, as unbiased and as noisy; s → ∞ gives all wanted documents of a
+query one rate ("pooling"). Between them a click at a rank that is hardly ever looked at counts about 1/(s/v + p)
+instead of 1/p: a bound on the weight that fits itself to each query. `Shrinkage` is chosen on held-out clicks (see
+`stages.demand`).
 """
 
 from dataclasses import dataclass
@@ -35,7 +36,9 @@ class Shrinkage:
 
 
 CHOICES = tuple(
-    Shrinkage(shape, unseen) for shape in (0.3, 1.0, 3.0, 10.0, POOLED) for unseen in (0.0, 0.5, 1.0, 1.5)
+    Shrinkage(shape, unseen)
+    for shape in (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, POOLED)
+    for unseen in (0.5, 1.0, 1.5)
 )
 
 
@@ -65,6 +68,18 @@ class Beliefs:
         return np.where(self.clicks > 0, clicked, shrinkage.unseen * unclicked)
 
 
+def likelihood(rates: Floats, pairs: Pairs, clicks: Floats) -> float:
+    """How well rates foretell other clicks: their Poisson log-likelihood per click, at the best common scale.
+
+    It looks at all pairs, so it tells settings apart that the utility of some held-out searches, most of which has few
+    clicks behind it, cannot.
+    """
+    expected = np.maximum(rates * pairs.p, 1e-12)
+    total = float(clicks.sum())
+    scaled = expected * (total / float(expected.sum()))
+    return float(np.sum(clicks * np.log(scaled))) / max(total, 1e-12) - 1.0
+
+
 def wanted(prior: Floats, expected: Floats, shape: float = POOLED) -> Floats:
     """The probability that a document is wanted that got no click where so many were expected if it were.
 
@@ -91,12 +106,12 @@ def believe(
     matrix = evidence(pairs, clicks, start, around)
     prior = relevance.fit(matrix, pairs, clicks, start, rounds=relevance.WARM, seed=seed, threads=threads)
     between = _volume(pairs, clicks, searches, seen, prior, start)
-    prior = (
-        sum(
+    prior = np.mean(
+        [
             relevance.fit(matrix, pairs, clicks, between, seed=seed + n, threads=threads)
             for n in range(models)
-        )
-        / models
+        ],
+        axis=0,
     )
     return Beliefs(clicks, prior, _volume(pairs, clicks, searches, seen, prior, between))
 

@@ -19,6 +19,16 @@ class HeldOut:
     looks: NDArray[np.float64]
 
 
+def surely_more(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
+    """Whether the first is larger in the mean by more than two standard errors of the paired difference.
+
+    >>> surely_more(np.array([2.0, 3.0, 2.0]), np.array([1.0, 1.9, 1.1]))
+    True
+    """
+    gain = one - other
+    return len(gain) > 1 and float(gain.mean()) > 2 * float(gain.std(ddof=1)) / len(gain) ** 0.5
+
+
 class Judge:
     """Knows what every query returns: a sorted list of (query, document) with p[rank]."""
 
@@ -33,15 +43,15 @@ class Judge:
             held,
         )
 
-    def utility(self, lists: Candidates, contexts: int) -> float:
-        """The mean over `CUTOFFS` of Utility@k, up to the factor that all lists share."""
+    def utilities(self, lists: Candidates, contexts: int) -> NDArray[np.float64]:
+        """For each held-out click, the mean over `CUTOFFS` of what it adds to Utility@k, up to a common factor."""
         shown = np.full((contexts, DEEPEST), -1, np.int64)
         position = lists.position()
         kept = position < DEEPEST
         shown[lists.context[kept], position[kept]] = lists.query[kept]
         query = shown[self._held.context]
         looked = self._exposure(query, self._held.document[:, None]) * self._held.looks[:, None]
-        return float(np.mean([(looked[:, :k] @ position_weights(k)).sum() for k in CUTOFFS]))
+        return np.mean([looked[:, :k] @ position_weights(k) for k in CUTOFFS], axis=0)
 
     def _exposure(self, query: NDArray[np.int64], document: NDArray[np.int64]) -> NDArray[np.float64]:
         """p[rank] of each pair, 0 where the query does not return the document."""

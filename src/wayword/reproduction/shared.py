@@ -15,7 +15,7 @@ from wayword.contexts import ContextColumns
 from wayword.evaluation import DEEPEST
 from wayword.features.pairs import Featuriser
 from wayword.pipeline import Stage, retriever_settings
-from wayword.policies import Policy, Retrieved, Shuffled
+from wayword.policies import Plain, Retrieved, Shuffled
 from wayword.progress import Reporter
 from wayword.ranking import RANKERS, Examples, reorder
 from wayword.reproduction.material import LISTS, Material, save_list
@@ -108,7 +108,7 @@ def write_baselines(out: Path, at: Folders, config: Config, truth: Path, advance
     retrievers = Retrievers.load(at, config.retriever)
     numbers = Material.load(at["tests"]).contexts
     typed = contexts.load(at["contexts"]).take(pa.array(numbers))
-    policies: dict[str, Policy] = {
+    policies: dict[str, Plain] = {
         "random": Shuffled(retrievers.trained, config.retriever.candidates, config.evaluation.seed),
         "popular": Retrieved(retrievers.popular),
         "retriever": Retrieved(retrievers.trained),

@@ -1,8 +1,8 @@
 """The graph retriever: the queries of highest expected utility in the whole universe, for any typed text.
 
-The typed text may become certain queries (`Beginnings` says which, also for a misspelt one), each with a weight: how often
-it is issued, and how often this text is typed on the way. Their demands add up to the demand of the context, and the
-best queries are those whose pages meet it best. Nothing is guessed that could be computed.
+The typed text may become certain queries (`Beginnings` says which, also for a misspelt one), each with a weight: how
+often it is issued, and how often this text is typed on the way. Their demands add up to the demand of the context, and
+the best queries are those whose pages meet it best. Nothing is guessed that could be computed.
 """
 
 import json

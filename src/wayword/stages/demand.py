@@ -1,11 +1,11 @@
 """demand: what people want behind every query, the graph to walk from there, and how to understand typed texts.
 
-Beliefs learned on the retriever's split are judged by the clicks of the ranker's: that chooses how much clicks are trusted
-(`Shrinkage`) and whether context columns are. Then everything is learned again from both.
+Beliefs learned on the retriever's split are judged by the clicks of the ranker's: that chooses how much clicks are
+trusted (`Shrinkage`) and whether context columns are. Then everything is learned again from both.
 """
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +20,8 @@ from wayword.contexts import PREFIX
 from wayword.demand.affinity import Affinity
 from wayword.demand.evidence import Surroundings
 from wayword.demand.pairs import Floats, Pairs
-from wayword.demand.rates import CHOICES, MODELS, POOLED, Beliefs, Shrinkage, believe
-from wayword.demand.validation import HeldOut, Judge
+from wayword.demand.rates import CHOICES, MODELS, POOLED, Beliefs, Shrinkage, believe, likelihood
+from wayword.demand.validation import HeldOut, Judge, surely_more
 from wayword.engines import Engine
 from wayword.evaluation import DEEPEST
 from wayword.graph import Graph, Rows, exposure
@@ -74,7 +74,8 @@ class Known:
         if not self.complete:
             return np.ones(len(self.texts))
         chosen = self.searches.filter(pc.is_in(self.searches["split"], value_set=pa.array(splits)))
-        return np.bincount(chosen["query"].to_numpy(), minlength=len(self.texts)) + 0.5
+        counts = np.bincount(chosen["query"].to_numpy(), minlength=len(self.texts))
+        return counts.astype(np.float64) + 0.5
 
 
 def write(out: Path, at: Folders, config: Config, variant: str, advance: Advance) -> Report:
@@ -118,13 +119,13 @@ def write(out: Path, at: Folders, config: Config, variant: str, advance: Advance
         )
 
     if judged:
-        found, chosen, documents_in, queries_in = _given(pairs, known), None, None, None
+        found, chosen, strengths = _given(pairs, known), Shrinkage(), dict[str, float]()
         trust: Report = {}
     else:
         around = Surroundings.of(known.texts, pairs)
         advance(1, 2 * MODELS + 4)
         chosen, trust = Shrinkage(3.0), {}
-        documents_in = queries_in = None
+        strengths = {}
         if held.num_rows and known.clicks_of("retriever").num_rows:
             early = believe(
                 pairs,
@@ -136,9 +137,15 @@ def write(out: Path, at: Folders, config: Config, variant: str, advance: Advance
                 threads=threads(),
             )
             advance(3, 2 * MODELS + 4)
-            chosen, documents_in, queries_in, trust = _choose(
-                pairs, early, retriever, known, held, clicks, asked
-            )
+            later = pairs.clicks(known.clicks_of("ranker"))
+            told = {choice: likelihood(early.rates(pairs, choice), pairs, later) for choice in CHOICES}
+            chosen = max(told, key=lambda choice: told[choice])
+            strengths = _in_context(early.rates(pairs, chosen), early, retriever, known, held, clicks, asked)
+            trust = {
+                "shrinkage": _as_json(chosen),
+                "validation": [{**_as_json(choice), "likelihood": value} for choice, value in told.items()],
+                "context": strengths,
+            }
         found = believe(
             pairs,
             pairs.clicks(known.clicks_of("retriever", "ranker")),
@@ -149,7 +156,7 @@ def write(out: Path, at: Folders, config: Config, variant: str, advance: Advance
             threads=threads(),
         )
     advance(2 * MODELS + 3, 2 * MODELS + 4)
-    last = retriever(found.rates(pairs, chosen or Shrinkage()), found.volume)
+    last = retriever(found.rates(pairs, chosen), found.volume)
     save_rows(last.graph.rates, out, "rates")
     save_rows(returned, out, "returned")
     np.save(out / "typed.npy", typed, allow_pickle=False)
@@ -159,9 +166,8 @@ def write(out: Path, at: Folders, config: Config, variant: str, advance: Advance
         save_rows(recorded.searches, out, "recorded")
         np.save(out / "recorded_of_query.npy", recorded.of_query, allow_pickle=False)
         tables.write_json(out / "recorded.json", recorded.prefixes)
-    for name, strength in ((DOCUMENTS_IN, documents_in), (QUERIES_IN, queries_in)):
-        if strength:
-            save_affinity(_affinity(clicks, asked, known, name, strength, ("retriever", "ranker")), out, name)
+    for kind, strength in strengths.items():
+        save_affinity(_affinity(clicks, asked, known, kind, strength, ("retriever", "ranker")), out, kind)
     return {
         "pairs": len(pairs),
         "pairs in demand": len(last.graph.rates.column),
@@ -170,6 +176,10 @@ def write(out: Path, at: Folders, config: Config, variant: str, advance: Advance
         else False,
         **trust,
     }
+
+
+def _as_json(shrinkage: Shrinkage) -> dict[str, float | str]:
+    return {"shape": "pooled" if shrinkage.shape == POOLED else shrinkage.shape, "unseen": shrinkage.unseen}
 
 
 def load(at: Folders, texts: list[str], popularity: NDArray[np.int64], *, threads: int = 1) -> GraphRetriever:
@@ -299,47 +309,33 @@ def _affinity(
     return Affinity.fit(columns, chosen[owner].to_numpy(), owners, strength)
 
 
-def _choose(
-    pairs: Pairs,
+def _in_context(
+    rates: Floats,
     beliefs: Beliefs,
     retriever: Callable[..., GraphRetriever],
     known: Known,
     held: pa.Table,
     clicks: pa.Table,
     asked: pa.Table,
-) -> tuple[Shrinkage, float | None, float | None, Report]:
-    """The shrinkage, and the strengths for documents and queries in context, that served held-out searches best."""
+) -> dict[str, float]:
+    """The strengths for documents and queries in context, where context served held-out searches better."""
+    if len(asked.column_names) < 2 or not held.num_rows:
+        return {}
     numbers, row = np.unique(held["context"].to_numpy(), return_inverse=True)
     typed = asked.take(pa.array(numbers))
     judge = Judge(
         known.exposures, HeldOut(row, held["document"].to_numpy().astype(np.int64), held["looks"].to_numpy())
     )
 
-    def value(shrinkage: Shrinkage, **context: Affinity | None) -> float:
-        found = retriever(beliefs.rates(pairs, shrinkage), beliefs.volume, **context).retrieve(typed, DEEPEST)
-        return judge.utility(found, len(numbers))
+    def value(context: dict[str, Affinity]) -> Floats:
+        found = retriever(rates, beliefs.volume, **context).retrieve(typed, DEEPEST)
+        return judge.utilities(found, len(numbers))
 
-    values = {choice: value(choice) for choice in CHOICES}
-    chosen = max(values, key=lambda choice: values[choice])
-    best, strengths = values[chosen], dict[str, float]()
-    if len(asked.column_names) > 1:
-        context: dict[str, Affinity | None] = {}
-        for kind in (DOCUMENTS_IN, QUERIES_IN):
-            for strength in STRENGTHS:
-                tried = _affinity(clicks, asked, known, kind, strength, ("retriever",))
-                gained = value(chosen, **{**context, kind: tried})
-                if gained > best:
-                    best, context, strengths = gained, {**context, kind: tried}, {**strengths, kind: strength}
-    return (
-        chosen,
-        strengths.get(DOCUMENTS_IN),
-        strengths.get(QUERIES_IN),
-        {
-            "trusted": {k: v for k, v in asdict(chosen).items() if v != POOLED},
-            "validation": [
-                {"shape": None if c.shape == POOLED else c.shape, "unseen": c.unseen, "of the best": v / best}
-                for c, v in values.items()
-            ],
-            "context": strengths,
-        },
-    )
+    best, strengths, context = value({}), dict[str, float](), dict[str, Affinity]()
+    for kind in (DOCUMENTS_IN, QUERIES_IN):
+        trials = {s: _affinity(clicks, asked, known, kind, s, ("retriever",)) for s in STRENGTHS}
+        values = {s: value({**context, kind: trial}) for s, trial in trials.items()}
+        strength = max(values, key=lambda s: float(values[s].sum()))
+        if surely_more(values[strength], best):
+            best, strengths[kind], context = values[strength], strength, {**context, kind: trials[strength]}
+    return strengths

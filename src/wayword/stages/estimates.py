@@ -19,6 +19,7 @@ from wayword.lists import near_duplicates
 from wayword.policies import (
     DEFAULT,
     Expected,
+    Plain,
     Policy,
     Ranked,
     Retrieved,
@@ -42,7 +43,7 @@ def load_policies(at: Folders, config: Config, *, threads: int = 1) -> dict[str,
     """The policies that can answer for any context, read from artefacts. One thread is quickest for single prefixes."""
     retrievers = Retrievers.load(at, config.retriever)
     wide, texts = config.retriever.candidates, retrievers.texts
-    plain = {
+    plain: dict[str, Plain] = {
         "random": Shuffled(retrievers.trained, wide, config.evaluation.seed),
         "popular": Retrieved(retrievers.popular),
         "retriever": Retrieved(retrievers.trained),

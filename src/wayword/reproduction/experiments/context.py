@@ -18,7 +18,7 @@ from wayword.errors import WaywordError
 from wayword.evaluation import DEEPEST, Outcomes
 from wayword.features.pairs import Featuriser
 from wayword.pipeline import Stage, retriever_settings
-from wayword.policies import Policy, Retrieved, Shuffled
+from wayword.policies import Plain, Retrieved, Shuffled
 from wayword.progress import Reporter
 from wayword.reproduction import measures
 from wayword.reproduction.experiments.paper import STORE
@@ -146,7 +146,7 @@ def write(out: Path, plain: Folders, at: Folders, config: Config, advance: Advan
             for name, folder in (("ceiling", plain["world"]), (f"ceiling{WITH}", at["world"]))
         }
     typed = contexts.load(at["contexts"]).take(pa.array(numbers))
-    policies: dict[str, Policy] = {
+    policies: dict[str, Plain] = {
         "random": Shuffled(ignores, wide, seed),
         "retriever": Retrieved(ignores),
         "unbiased": ranked(ignores, plain["examples"], plain[of_labels("unbiased")]),
