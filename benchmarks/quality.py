@@ -6,7 +6,7 @@ python benchmarks/quality.py --without-paper             # leave out PECOS and i
 python benchmarks/quality.py --keep results              # what is done is kept, and not done again
 
 A world is a name and a number of clicks. The interval is a t-interval over logs drawn with different seeds. Typing
-mistakes: one per prefix, uniform over insert, delete, replace and swap and over positions, never reading the test's truth.
+mistakes: one per prefix, uniform over insert, delete, replace and swap and over positions.
 """
 
 import argparse
