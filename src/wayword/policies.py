@@ -17,7 +17,7 @@ from wayword.graph import Rows
 from wayword.lists import diversify
 from wayword.ranking import Ranker, reorder
 from wayword.retrieval.candidates import Candidates, Retriever
-from wayword.retrieval.graph import ANY, PREFIXED, GraphRetriever, Typed
+from wayword.retrieval.graph import ANY, GraphRetriever, Typed
 
 NAMES = ("logged", "random", "popular", "retriever", "unbiased", "expected", "oracle")
 DEFAULT = "expected"
@@ -54,16 +54,17 @@ class Expected:
         if not self.acceptance and not self.diverse:
             return self.retriever.retrieve(contexts, k, mode)
         typed = self.retriever.typed(contexts)
-        within = typed.members if mode == PREFIXED else None
-        found = self.retriever.score(contexts, typed, max(k, POOL), within)
+        found = self.retriever.score(contexts, typed, max(k, POOL), typed.within(mode))
         if self.acceptance:
-            found = self._accepted(contexts, typed, found, max(k, POOL))
+            found = self._accepted(contexts, typed, found, max(k, POOL), mode)
         if self.diverse and self.exposures is not None:
             return diversify(found, self.retriever.demand(contexts, typed), self.exposures, k, same=self.same)
         return found.top(k)
 
-    def _accepted(self, contexts: pa.Table, typed: Typed, useful: Candidates, k: int) -> Candidates:
-        probable = self.retriever.accepted(typed, k)
+    def _accepted(
+        self, contexts: pa.Table, typed: Typed, useful: Candidates, k: int, mode: str
+    ) -> Candidates:
+        probable = self.retriever.accepted(typed, k, mode)
         rows = Rows(
             np.searchsorted(probable.context, np.arange(contexts.num_rows + 1)).astype(np.int64),
             probable.query,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import pairwise
 from math import exp, log, sqrt
 
 import numpy as np
@@ -44,7 +45,7 @@ class Slow:
         )
         self.groups: dict[str, list[set[int]]] = {
             "words": groups(words),
-            "phrases": groups([zip(w, w[1:], strict=False) for w in words]),
+            "phrases": groups([pairwise(w) for w in words]),
             "beginnings": groups([[tuple(w[:n]) for n in range(1, len(w) + 1)] for w in words]),
             "endings": groups([[tuple(w[-n:]) for n in (1, 2, 3)] for w in words]),
             "pages": groups([self._first(q, 3) for q in range(queries)]),
