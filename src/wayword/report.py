@@ -68,13 +68,13 @@ def print_dial(workspace: Workspace, console: Console) -> None:
     """What is gained and lost between utility and acceptance."""
     found = {(row["acceptance"], row["k"]): row for row in dial_of(workspace)}
     table = Table(title="From utility (0) to what people would have typed anyway (1)")
-    names = ("acceptance", *(f"Utility@{k}" for k in CUTOFFS), "MRR@10", "Success@1", "Success@10", "")
+    names = ("dial", *(f"Utility\n@{k}" for k in CUTOFFS), "MRR\n@10", "Success\n@1", "Success\n@10", "")
     for name in names:
         table.add_column(name, justify="right" if name else "left")
     best = max((row["utility"] for (_, k), row in found.items() if k == CUTOFFS[-1]), default=0.0)
     for share in sorted({share for share, _ in found}):
         row = found[share, CUTOFFS[-1]]
-        bar = "█" * round(20 * row["utility"] / best) if best > 0 else ""
+        bar = "█" * round(10 * row["utility"] / best) if best > 0 else ""
         table.add_row(
             f"{share:g}",
             *(f"{found[share, k]['utility']:.3f}" for k in CUTOFFS),
@@ -85,7 +85,7 @@ def print_dial(workspace: Workspace, console: Console) -> None:
         )
     console.print(table)
     console.print(
-        "Success@k: the query that people issued is among the first k. The bar is Utility@10.",
+        "Success@k: the query that people issued is among the first k. Bar: Utility@10.",
         highlight=False,
     )
 

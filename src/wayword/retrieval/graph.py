@@ -104,14 +104,9 @@ class GraphRetriever:
             documents=LIVE_DOCUMENTS,
             threads=self._threads,
         )
-        total = (
-            np.add.reduceat(
-                np.r_[typed.members.value * self.own[typed.members.column], 0.0], typed.members.starts[:-1]
-            )
-            if len(typed.members)
-            else np.zeros(0)
-        )
-        total[np.diff(typed.members.starts) == 0] = 0.0
+        members = typed.members
+        context = np.repeat(np.arange(len(members)), np.diff(members.starts))
+        total = np.bincount(context, weights=members.value * self.own[members.column], minlength=len(members))
         score = found.score / np.maximum(total, 1e-12)[found.context]
         return Candidates(found.context, found.query, score.astype(np.float32), typed.source[found.context])
 
