@@ -15,7 +15,12 @@ from commands import Finished, wayword
 from runs import Made
 from wayword.policies import NAMES
 from wayword.progress import Bars
+from wayword.report import dial_of, estimates_of
+from wayword.retrieval.graph import MODES
 from wayword.serving.completer import Completer
+from wayword.stages.estimates import DIAL
+from wayword.text import normalise
+from wayword.workspace import Workspace
 
 COMMANDS = ("simulate", "run", "evaluate", "complete", "demo", "config")
 
@@ -77,6 +82,14 @@ def test_a_wrong_question_to_a_workspace_is_told_on_stderr(undisturbed: Made) ->
     assert "Found policy 'best'; expected one of" in _mistake(wayword(*ask, "--policy", "best"))
     assert "Found --context shop; expected NAME=VALUE." in _mistake(wayword(*ask, "--context", "shop"))
     assert "context columns are: none" in _mistake(wayword(*ask, "--context", "shop=x"))
+    for asked in (ask, ["evaluate", undisturbed.path], ["evaluate", undisturbed.path, "--json"]):
+        told = wayword(*asked, "--mode", "exact")
+        assert _mistake(told) == "error: Found mode 'exact'; expected one of any, prefix."
+        assert told.err.count("\n") == 1
+    for acceptance in ("2", "-0.5", "much"):
+        assert "Invalid value for '--acceptance'" in _mistake(wayword(*ask, "--acceptance", acceptance))
+    told = wayword(*ask, "--policy", "popular", "--acceptance", "0.5")
+    assert "'popular' has no dial between utility and acceptance" in _mistake(told)
 
 
 def test_a_setting_that_does_not_exist_is_told_before_any_work(world: Path, tmp_path: Path) -> None:
@@ -102,7 +115,9 @@ def test_evaluate_json_has_exactly_the_promised_rows(undisturbed: Made) -> None:
     expected |= {("list_utility", p, k) for p in NAMES if p not in single for k in (1, 5, 10)}
     assert {(row["metric"], row["policy"], row["k"]) for row in rows} == expected
     assert len(rows) == len(expected)
-    assert {"logged", "random", "popular", "retriever", "unbiased", "oracle"} == set(NAMES)
+    assert {"logged", "random", "popular", "retriever", "unbiased", "expected", "diverse", "oracle"} == set(
+        NAMES
+    )
     for row in rows:
         assert row["low"] <= row["value"] <= row["high"]
         assert row["n"] > 0
@@ -120,7 +135,72 @@ def test_evaluate_prints_a_table_that_fits_80_columns(undisturbed: Made) -> None
     assert b"\x1b" not in told.out
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_evaluate_tells_the_mode_that_was_asked_for(undisturbed: Made, mode: str) -> None:
+    told = wayword("evaluate", undisturbed.path, "--json", "--mode", mode)
+    assert (told.code, told.err) == (0, "")
+    assert json.loads(told.out) == estimates_of(Workspace.open(undisturbed.path), None, mode=mode)
+    table = wayword("evaluate", undisturbed.path, "--mode", mode)
+    assert (table.code, table.err) == (0, "")
+    assert f"mode {mode}" in " ".join(table.out.decode().split())
+    assert max(map(len, table.out.decode().splitlines())) <= 80
+
+
+def test_the_modes_differ_and_any_is_the_usual_one(undisturbed: Made) -> None:
+    usual, anything, onward = (
+        wayword("evaluate", undisturbed.path, "--json", *mode).out
+        for mode in ((), ("--mode", "any"), ("--mode", "prefix"))
+    )
+    assert usual == anything != onward
+
+
+def test_the_dial_is_a_table_for_people_and_rows_for_programs(undisturbed: Made) -> None:
+    told = wayword("evaluate", undisturbed.path, "--dial", "--json")
+    assert (told.code, told.err) == (0, "")
+    rows = json.loads(told.out)
+    assert rows == dial_of(Workspace.open(undisturbed.path))
+    assert all(list(row) == ["acceptance", "k", "utility", "mrr", "success"] for row in rows)
+    assert [(row["acceptance"], row["k"]) for row in rows] == [
+        (share, k) for share in DIAL for k in (1, 5, 10)
+    ]
+    table = wayword("evaluate", undisturbed.path, "--dial")
+    assert (table.code, table.err) == (0, "")
+    lines = table.out.decode().splitlines()
+    assert max(map(len, lines)) <= 80
+    for row in rows:
+        if row["k"] == 10:
+            line = next(line for line in lines if line.startswith(f"│ {row['acceptance']:>10g} │"))
+            assert f" {row['utility']:.3f} " in line
+            assert f" {row['mrr']:.3f} " in line
+
+
 # --- complete
+
+
+@pytest.mark.parametrize(
+    "options", [(), ("--acceptance", "0.5"), ("--policy", "diverse"), ("--policy", "popular")]
+)
+def test_in_mode_prefix_every_completion_goes_on_from_the_text(
+    undisturbed: Made, options: tuple[str, ...]
+) -> None:
+    ask = ["complete", undisturbed.path, "vi", "--json", "-k", "20", *options]
+    (onward,), (anything,) = (_answers(wayword(*ask, "--mode", mode).out) for mode in ("prefix", "any"))
+    texts = [normalise(c["query"]) for c in onward["completions"]]
+    assert texts
+    assert all(text.startswith("vi") and text != "vi" for text in texts)
+    if "popular" not in options:
+        assert any(not normalise(c["query"]).startswith("vi") for c in anything["completions"])
+
+
+def test_acceptance_is_that_of_the_completer(undisturbed: Made) -> None:
+    completer = Completer.open(undisturbed.path)
+    answers = {}
+    for acceptance in (0.0, 0.5, 1.0):
+        told = wayword("complete", undisturbed.path, "v", "--json", "--acceptance", acceptance)
+        (answer,) = _answers(told.out)
+        answers[acceptance] = [c["query"] for c in answer["completions"]]
+        assert answers[acceptance] == [c.query for c in completer.complete("v", acceptance=acceptance)]
+    assert answers[0.0] != answers[1.0]
 
 
 def _answers(out: bytes) -> list[Any]:
@@ -159,7 +239,9 @@ def test_one_json_object_per_line_whatever_is_typed(end: bytes, last: bool, undi
     completer = Completer.open(undisturbed.path)
     for answer, text in zip(answers, texts, strict=True):
         assert list(answer) == ["prefix", "completions"]
-        expected = [{"query": c.query, "score": c.score} for c in completer.complete(text, 4)]
+        expected = [
+            {"query": c.query, "score": c.score, "source": c.source} for c in completer.complete(text, 4)
+        ]
         assert answer["completions"] == expected
         scores = [c["score"] for c in answer["completions"]]
         assert scores == sorted(scores, reverse=True)
@@ -192,9 +274,16 @@ def test_a_prefix_that_begins_with_a_dash_comes_after_two_dashes(undisturbed: Ma
 
 
 def test_a_prefix_without_completion_is_no_error(undisturbed: Made) -> None:
-    told = wayword("complete", undisturbed.path, "no such thing")
+    told = wayword("complete", undisturbed.path, "no such thing", "--policy", "popular")
     assert (told.code, told.out) == (0, b"")
     assert told.err == "No completion for 'no such thing'.\n"
+
+
+@pytest.mark.parametrize("typed", ["\u4e0d\u77e5\u9053", "\u2603"])
+def test_a_text_that_nothing_is_like_is_no_error(undisturbed: Made, typed: str) -> None:
+    told = wayword("complete", undisturbed.path, typed)
+    assert (told.code, told.out) == (0, b"")
+    assert told.err == f"No completion for {typed!r}.\n"
 
 
 # --- as a program of its own

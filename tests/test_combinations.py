@@ -16,7 +16,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "ranker": {"rounds": 10, "depth": 3},
     "evaluation": {"bootstrap": 50},
 }
-POLICIES = {"logged", "random", "popular", "retriever", "unbiased", "oracle"}
+POLICIES = {"logged", "random", "popular", "retriever", "unbiased", "expected", "diverse", "oracle"}
 needs_pecos = pytest.mark.skipif(not xlinear.available(), reason="needs the extra pecos")
 
 

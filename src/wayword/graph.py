@@ -140,7 +140,10 @@ class Graph:
         )
 
         def walk(first: int) -> None:
-            scratch = self._spare.pop() if self._spare else Scratch.of(self.documents, self.universe)
+            try:
+                scratch = self._spare.pop()
+            except IndexError:  # all in use
+                scratch = Scratch.of(self.documents, self.universe)
             _walk(
                 first,
                 min(first + CONTEXTS_AT_ONCE, contexts),
@@ -242,13 +245,13 @@ def _walk(  # noqa: PLR0912, PLR0915 (one walk: a function that it called would 
             if amount < least:
                 continue
             for j in range(page_starts[document], page_starts[document + 1]):
-                q = page_query[j]
-                if restricted and not allowed[q]:
+                q, part = page_query[j], amount * page_p[j]
+                if part <= 0.0 or (restricted and not allowed[q]):
                     continue
                 if value[q] == 0.0:
                     queries[found] = q
                     found += 1
-                value[q] += amount * page_p[j]
+                value[q] += part
         kept = 0
         for f in range(found):
             q = queries[f]

@@ -17,9 +17,9 @@ from wayword.graph import Rows
 from wayword.lists import diversify
 from wayword.ranking import Ranker, reorder
 from wayword.retrieval.candidates import Candidates, Retriever
-from wayword.retrieval.graph import ANY, PREFIXED, GraphRetriever, Typed
+from wayword.retrieval.graph import ANY, GraphRetriever, Typed
 
-NAMES = ("logged", "random", "popular", "retriever", "unbiased", "expected", "oracle")
+NAMES = ("logged", "random", "popular", "retriever", "unbiased", "expected", "diverse", "oracle")
 DEFAULT = "expected"
 POOL = 50
 """So many best queries are looked at when a list is chosen by more than their utility."""
@@ -30,7 +30,7 @@ class Policy(Protocol):
     """What every policy does."""
 
     def complete(self, contexts: pa.Table, k: int, *, mode: str = ANY) -> Candidates:
-        """At most k queries for each row of `contexts`, best first; in mode `prefix` only such as start with it."""
+        """At most k queries for each row of `contexts`, best first; in mode `prefix` only such as go on from it."""
         ...
 
 
@@ -54,16 +54,17 @@ class Expected:
         if not self.acceptance and not self.diverse:
             return self.retriever.retrieve(contexts, k, mode)
         typed = self.retriever.typed(contexts)
-        within = typed.members if mode == PREFIXED else None
-        found = self.retriever.score(contexts, typed, max(k, POOL), within)
+        found = self.retriever.score(contexts, typed, max(k, POOL), typed.within(mode))
         if self.acceptance:
-            found = self._accepted(contexts, typed, found, max(k, POOL))
+            found = self._accepted(contexts, typed, found, max(k, POOL), mode)
         if self.diverse and self.exposures is not None:
             return diversify(found, self.retriever.demand(contexts, typed), self.exposures, k, same=self.same)
         return found.top(k)
 
-    def _accepted(self, contexts: pa.Table, typed: Typed, useful: Candidates, k: int) -> Candidates:
-        probable = self.retriever.accepted(typed, k)
+    def _accepted(
+        self, contexts: pa.Table, typed: Typed, useful: Candidates, k: int, mode: str
+    ) -> Candidates:
+        probable = self.retriever.accepted(typed, k, mode)
         rows = Rows(
             np.searchsorted(probable.context, np.arange(contexts.num_rows + 1)).astype(np.int64),
             probable.query,
@@ -74,7 +75,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class StartingWith:
-    """Any other policy in both modes: in mode `prefix`, those of its queries that start with the typed text."""
+    """Any other policy in both modes: in mode `prefix`, those of its queries that go on from the typed text."""
 
     policy: "Plain"
     texts: Sequence[str]
@@ -90,11 +91,15 @@ class StartingWith:
 
 
 def starting_with(candidates: Candidates, contexts: pa.Table, texts: Sequence[str]) -> Candidates:
-    """Those that start with what was typed."""
+    """Those that go on from what was typed: they start with it and are longer."""
     typed = contexts[PREFIX].to_pylist()
     rows = zip(candidates.context.tolist(), candidates.query.tolist(), strict=True)
-    kept = [n for n, (context, query) in enumerate(rows) if texts[query].startswith(typed[context])]
+    kept = [n for n, (context, query) in enumerate(rows) if _goes_on(texts[query], typed[context])]
     return candidates.take(np.array(kept, np.int64))
+
+
+def _goes_on(text: str, typed: str) -> bool:
+    return len(text) > len(typed) and text.startswith(typed)
 
 
 class Plain(Protocol):

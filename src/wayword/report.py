@@ -45,6 +45,7 @@ def estimates_of(
 
 def differences_of(workspace: Workspace, *, mode: str = ANY) -> list[dict[str, Any]]:
     """One row per pair of policies and k: policy, other, k, value, low, high; paired over the same resamples."""
+    _check_mode(mode)
     with workspace.reading():
         found = tables.read(workspace.folder("estimates"), "differences")
     return [

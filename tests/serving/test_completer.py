@@ -17,7 +17,7 @@ from wayword.stages.estimates import load_policies
 from wayword.text import normalise
 from wayword.workspace import Workspace
 
-POLICIES = ("random", "popular", "retriever", "unbiased")
+POLICIES = ("random", "popular", "retriever", "unbiased", "expected", "diverse")
 ODD = [
     "",
     " ",

@@ -200,7 +200,10 @@ def _nearest(rows: Any, columns: Any, most: Any) -> Any:
         for f in range(found):
             to, near = touched[f], np.float32(total[touched[f]])
             total[to] = 0.0
-            if to == row or (kept == most and not near > similarity[row, most - 1]):
+            worst = similarity[row, most - 1]
+            if to == row or (
+                kept == most and (near < worst or (near == worst and to > other[row, most - 1]))
+            ):
                 continue
             kept = min(kept + 1, most)
             place = kept - 1

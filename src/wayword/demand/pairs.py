@@ -34,16 +34,13 @@ class Pairs:
         queries, documents = returned.shape
         query, document = clicked["query"].to_numpy(), clicked["document"].to_numpy()
         weight, looks = clicked["weight"].to_numpy(), clicked["looks"].to_numpy()
-        shown = csr_array(
-            (np.divide(weight, looks, out=np.ones_like(looks), where=looks > 0), (query, document)),
-            shape=returned.shape,
-        )
+        shown = np.divide(weight, looks, out=np.ones_like(looks), where=looks > 0)
         rows = np.repeat(np.arange(queries), np.diff(returned.indptr))
         keys = np.r_[
             query.astype(np.int64) * documents + document,
             rows.astype(np.int64) * documents + returned.indices,
         ]
-        p = np.r_[shown[query, document], returned.data]
+        p = np.r_[shown, returned.data]
         keys, first = np.unique(keys, return_index=True)
         p = p[first]
         if 0 < most < len(keys):

@@ -37,6 +37,15 @@ class Typed:
 
     members: Rows
     source: NDArray[np.int8]
+    onward: NDArray[np.bool_]
+    """Of each member, whether it goes on from the text as it was understood. A recorded prefix may become others."""
+
+    def within(self, mode: str) -> Rows | None:
+        """What may be shown in a mode: None is everything."""
+        if mode != PREFIXED:
+            return None
+        starts = np.r_[0, np.cumsum(self.onward, dtype=np.int64)][self.members.starts]
+        return Rows(starts, self.members.column[self.onward], self.members.value[self.onward])
 
 
 @dataclass(frozen=True)
@@ -80,7 +89,7 @@ class GraphRetriever:
         """See `Retriever.retrieve`. The score is the expected utility as a multiple of that of the queries that the
         text becomes: 1 is as good as to type on."""
         typed = self.typed(contexts)
-        return self.score(contexts, typed, k, within=typed.members if mode == PREFIXED else None)
+        return self.score(contexts, typed, k, within=typed.within(mode))
 
     def score(self, contexts: pa.Table, typed: Typed, k: int, within: Rows | None = None) -> Candidates:
         """The best k for each context, of all queries or only those `within`."""
@@ -106,9 +115,9 @@ class GraphRetriever:
         score = found.score / np.maximum(total, 1e-12)[found.context]
         return Candidates(found.context, found.query, score.astype(np.float32), typed.source[found.context])
 
-    def accepted(self, typed: Typed, k: int) -> Candidates:
+    def accepted(self, typed: Typed, k: int, mode: str = ANY) -> Candidates:
         """The k queries that each context becomes most often, with how probable that is."""
-        members = typed.members
+        members = typed.within(mode) or typed.members
         context = np.repeat(np.arange(len(members), dtype=np.int32), np.diff(members.starts))
         weight = members.value * self._popularity[members.column]
         total = np.bincount(context, weights=weight, minlength=len(members))
@@ -137,24 +146,27 @@ class GraphRetriever:
         """What each context may become."""
         found = [self._matched(prefix) for prefix in contexts[PREFIX].to_pylist()]
         starts = np.zeros(len(found) + 1, np.int64)
-        np.cumsum([len(query) for query, _, _ in found], out=starts[1:])
-        query = np.concatenate([*(query for query, _, _ in found), np.zeros(0, np.int32)])
-        weight = np.concatenate([*(weight for _, weight, _ in found), np.zeros(0, np.float32)])
+        np.cumsum([len(query) for query, *_ in found], out=starts[1:])
+        query = np.concatenate([*(query for query, *_ in found), np.zeros(0, np.int32)])
+        weight = np.concatenate([*(weight for _, weight, *_ in found), np.zeros(0, np.float32)])
+        onward = np.concatenate([*(onward for *_, onward, _ in found), np.zeros(0, np.bool_)])
         if self._queries_in:
             factor, row = self._queries_in.rows(contexts)
             if len(factor):
                 weight = weight * factor[np.repeat(row, np.diff(starts)), query]
-        source = np.fromiter((source for _, _, source in found), np.int8, len(found))
-        return Typed(Rows(starts, query, weight), source)
+        source = np.fromiter((source for *_, source in found), np.int8, len(found))
+        return Typed(Rows(starts, query, weight), source, onward)
 
-    def _match(self, prefix: str) -> tuple[NDArray[np.int32], NDArray[np.float32], int]:
+    def _match(self, prefix: str) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.bool_], int]:
+        """Queries, their weights, whether each goes on from the prefix, and the source."""
         found = self._beginnings.matches(prefix)
         query, weight = found.query, found.weight * self._typed[found.query]
         if found.source == "exact" and len(query) > 1 and self._texts[query[0]] == prefix:
             query, weight = query[1:], weight[1:]  # a prefix always leaves something to complete
         if prefix in self._place and self._recorded:
-            return *self._as_recorded(self._place[prefix], query, weight), _SOURCE["exact"]
-        return query, weight, _SOURCE[found.source]
+            both, shown = self._as_recorded(self._place[prefix], query, weight)
+            return both, shown, np.isin(both, query), _SOURCE["exact"]
+        return query, weight, np.ones(len(query), np.bool_), _SOURCE[found.source]
 
     def _as_recorded(
         self, place: int, query: NDArray[np.int32], weight: NDArray[np.float32]

@@ -45,7 +45,10 @@ STRENGTHS = (3.0, 10.0, 30.0)
 """Tried for the context columns: how many searches a factor of 1 is worth."""
 BEGINNINGS, DOCUMENTS_IN, QUERIES_IN = "beginnings", "documents_in", "queries_in"
 DISCOUNTED = {"dcg": "1 / log2(1 + rank)", "mrr": "1 / CAST(rank AS DOUBLE)"}
-GAIN = {"dcg": "power(2, weight) - 1", "mrr": "CASE WHEN weight > 0 THEN 1.0 ELSE 0.0 END"}
+GAIN = {
+    "dcg": "power(2, weight) - 1",
+    "mrr": "CAST(CASE WHEN weight > 0 THEN 1 ELSE 0 END AS DOUBLE)",
+}
 
 
 @dataclass(frozen=True)

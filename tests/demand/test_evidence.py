@@ -1,0 +1,276 @@
+"""What others tell of a pair: against loops in plain Python, and without the pair's own clicks."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from itertools import pairwise
+from math import exp, log, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from small_graphs import Small, smalls
+
+from wayword.demand import evidence as module
+from wayword.demand.evidence import GROUPS, NAMES, RISING, Near, Surroundings, evidence
+
+Pair = tuple[int, int]
+Vector = dict[object, float]
+
+
+def told(small: Small) -> NDArray[np.float32]:
+    pairs = small.pairs()
+    around = Surroundings.of(small.texts, pairs)
+    return evidence(pairs, small.of_pairs(pairs), small.volume, around)
+
+
+class Slow:
+    """Everything of the module's docstrings, one pair at a time."""
+
+    def __init__(self, small: Small) -> None:
+        self.small = small
+        queries, documents = small.p.shape
+        self.pairs = [(q, a) for q in range(queries) for a in range(documents) if small.p[q, a] > 0]
+        self.clicks = {pair: float(small.clicks[pair]) for pair in self.pairs}
+        self.expected = {(q, a): float(small.volume[q] * small.p[q, a]) for q, a in self.pairs}
+        self.mean = max(sum(self.clicks.values()) / max(sum(self.expected.values()), 1e-12), 1e-9)
+        words = [text.split() for text in small.texts]
+        self.near_words = nearest(self._word_vectors(words))
+        first = [self._first(q, 20) for q in range(queries)]
+        self.near_pages = nearest([dict(page) for page in first])
+        self.alike = nearest(
+            [{q: page[a] for q, page in enumerate(first) if a in page} for a in range(documents)]
+        )
+        self.groups: dict[str, list[set[int]]] = {
+            "words": groups(words),
+            "phrases": groups([pairwise(w) for w in words]),
+            "beginnings": groups([[tuple(w[:n]) for n in range(1, len(w) + 1)] for w in words]),
+            "endings": groups([[tuple(w[-n:]) for n in (1, 2, 3)] for w in words]),
+            "pages": groups([self._first(q, 3) for q in range(queries)]),
+        }
+
+    def _first(self, query: int, most: int) -> dict[object, float]:
+        page = {a: float(self.small.p[q, a]) for q, a in self.pairs if q == query}
+        return dict(sorted(page.items(), key=lambda row: (-row[1], row[0]))[:most])
+
+    def _word_vectors(self, words: list[list[str]]) -> list[Vector]:
+        size = {w: sum(w in other for other in words) for of_query in words for w in of_query}
+        n = len(words)
+        return [
+            {w: log(n / size[w]) + 1 for w in set(of_query) if size[w] <= max(2.0, 0.02 * n)}
+            for of_query in words
+        ]
+
+    def others(self, pair: Pair, queries: Iterable[int]) -> list[Pair]:
+        """The pairs of this document with other queries."""
+        return [(q, pair[1]) for q in queries if q != pair[0] and (q, pair[1]) in self.clicks]
+
+    def document_rate(self, pair: Pair) -> float:
+        rest = self.others(pair, range(len(self.small.texts)))
+        return (sum(self.clicks[r] for r in rest) + 3.0 * self.mean) / (
+            sum(self.expected[r] for r in rest) + 3.0
+        )
+
+    def of_group(self, pair: Pair, kind: str) -> tuple[float, float, float, float, float]:
+        best = behind = lift = total = hoped = 0.0
+        if kind == "clicked":  # the queries that clicked another document g; said of every document but g
+            found = [
+                {q for q, a in self.pairs if a == g and self.clicks[q, a] > 0}
+                for g in range(self.small.p.shape[1])
+                if g != pair[1]
+            ]
+        else:
+            found = self.groups[kind]
+        for group in found:
+            rest = self.others(pair, group)
+            d = sum(self.expected[r] for r in rest)
+            if pair[0] not in group or len(group) < 2 or not rest:
+                continue
+            n = sum(self.clicks[r] for r in rest)
+            rate = (n + self.document_rate(pair)) / (d + 1.0)
+            if rate > best:
+                best, behind = rate, n
+            lift += log(rate / self.document_rate(pair))
+            total += n / len(group)
+            hoped += d / len(group)
+        return best, behind, lift, (total + 0.1 * self.mean) / (hoped + 0.1), total
+
+    def of_neighbours(
+        self, pair: Pair, near: list[list[tuple[int, float]]], counts: Callable[[Pair], tuple[float, float]]
+    ) -> tuple[float, float]:
+        found = [(counts((q, pair[1])), s) for q, s in near[pair[0]] if (q, pair[1]) in self.clicks]
+        return sum(s * c for (c, _), s in found), sum(s * e for (_, e), s in found)
+
+    def of_similar(self, pair: Pair) -> tuple[float, float]:
+        found = [((pair[0], a), s) for a, s in self.alike[pair[1]] if (pair[0], a) in self.clicks]
+        return (
+            sum(s * (self.clicks[r] > 0) for r, s in found),
+            sum(s * (1 - exp(-self.expected[r])) for r, s in found),
+        )
+
+    def row(self, pair: Pair) -> dict[str, float]:
+        q, a = pair
+        everywhere = range(len(self.small.texts))
+        row = {
+            "log_p": log(self.small.p[q, a]),
+            "document_rate": self.document_rate(pair),
+            "document_clicks": sum(self.clicks[r] for r in self.others(pair, everywhere)),
+            "other_documents": float(sum(self.clicks[r] > 0 for r in self.pairs if r[0] == q and r[1] != a)),
+        }
+        for kind in GROUPS:
+            names = [f"{kind}_{what}" for what in ("best", "clicks", "lift", "rate", "weight")]
+            row |= zip(names, self.of_group(pair, kind), strict=True)
+        both = {"near_pages": self.near_pages, "near_words": self.near_words}
+        for kind, near in both.items():
+            n, d = self.of_neighbours(pair, near, lambda r: (self.clicks[r], self.expected[r]))
+            row |= {f"{kind}_clicks": n, f"{kind}_expected": d, f"{kind}_rate": (n + self.mean) / (d + 1)}
+        n, d = self.of_similar(pair)
+        row |= {"alike_clicks": n, "alike_expected": d, "alike_rate": n / (d + 0.1)}
+        for kind, near in (("alike_pages", self.near_pages), ("alike_words", self.near_words)):
+            n, d = self.of_neighbours(pair, near, self.of_similar)
+            row |= {f"{kind}_clicks": n, f"{kind}_expected": d, f"{kind}_rate": n / (d + 0.1)}
+        return row
+
+
+def groups(tokens: Iterable[Iterable[object]]) -> list[set[int]]:
+    found: dict[object, set[int]] = {}
+    for query, of_query in enumerate(tokens):
+        for token in of_query:
+            found.setdefault(token, set()).add(query)
+    return list(found.values())
+
+
+def nearest(vectors: list[Vector]) -> list[list[tuple[int, float]]]:
+    """The twenty nearest others by cosine."""
+    length = [sqrt(sum(v * v for v in vector.values())) for vector in vectors]
+    found = []
+    for i, one in enumerate(vectors):
+        cosine = {
+            j: sum(v * other[key] for key, v in one.items() if key in other) / (length[i] * length[j])
+            for j, other in enumerate(vectors)
+            if j != i and set(one) & set(other)
+        }
+        found.append(sorted(cosine.items(), key=lambda row: (-row[1], row[0]))[:20])
+    return found
+
+
+@settings(max_examples=60, deadline=None)
+@given(smalls())
+def test_every_column_is_that_of_the_slow_reference(small: Small) -> None:
+    slow, found = Slow(small), told(small)
+    assert found.shape == (len(slow.pairs), len(NAMES))
+    for at, pair in enumerate(slow.pairs):
+        expected = slow.row(pair)
+        assert list(expected) == list(NAMES)
+        assert dict(zip(NAMES, found[at].tolist(), strict=True)) == pytest.approx(
+            expected, rel=2e-5, abs=2e-5
+        )
+
+
+@settings(max_examples=60, deadline=None)
+@given(smalls(), st.data())
+def test_no_click_on_a_pair_enters_its_own_row(small: Small, data: st.DataObject) -> None:
+    """The mean rate of all pairs, a number that all rows share, is held: what the pair gains, a query without any
+    relation to the others loses."""
+    queries, documents = small.p.shape
+    p, clicks = np.zeros((queries + 1, documents + 1)), np.zeros((queries + 1, documents + 1))
+    p[:queries, :documents], clicks[:queries, :documents] = small.p, small.clicks
+    p[-1, -1], clicks[-1, -1] = 0.5, 10.0
+    apart = Small([*small.texts, "elsewhere"], p, clicks, np.r_[small.volume, 2.0])
+    pairs = apart.pairs()
+    own = data.draw(st.integers(0, len(pairs) - 1))
+    at = (int(pairs.query[own]), int(pairs.document[own]))
+    if at == (queries, documents):
+        return
+    more = data.draw(st.integers(1, 8))
+    changed = clicks.copy()
+    changed[at] += more
+    changed[-1, -1] -= more
+    before, after = told(apart), told(replace(apart, clicks=changed))
+    assert np.array_equal(before[own], after[own])
+
+
+@settings(max_examples=60, deadline=None)
+@given(smalls(), st.data())
+def test_other_numbers_for_queries_and_documents_give_the_same_rows(
+    small: Small, data: st.DataObject
+) -> None:
+    queries = data.draw(st.permutations(range(small.p.shape[0])))
+    documents = data.draw(st.permutations(range(small.p.shape[1])))
+    other = small.permuted(queries, documents)
+    found, pairs, matrix = told(small), other.pairs(), told(other)
+    row = {
+        pair: at
+        for at, pair in enumerate(
+            zip(small.pairs().query.tolist(), small.pairs().document.tolist(), strict=True)
+        )
+    }
+    for at, (q, a) in enumerate(zip(pairs.query.tolist(), pairs.document.tolist(), strict=True)):
+        assert matrix[at].tolist() == pytest.approx(
+            found[row[queries[q], documents[a]]].tolist(), rel=1e-5, abs=1e-5
+        )
+
+
+@settings(max_examples=60, deadline=None)
+@given(smalls(), st.data())
+def test_more_clicks_elsewhere_never_lower_what_must_not_fall(small: Small, data: st.DataObject) -> None:
+    """A click of another query on the document raises, or leaves, the rates of the document and of its groups."""
+    pairs = small.pairs()
+    own = data.draw(st.sampled_from(range(len(pairs)))) if len(pairs) else None
+    others = (
+        []
+        if own is None
+        else [i for i in range(len(pairs)) if pairs.document[i] == pairs.document[own] and i != own]
+    )
+    if not others or own is None:
+        return
+    other = data.draw(st.sampled_from(others))
+    clicks = small.clicks.copy()
+    clicks[pairs.query[other], pairs.document[other]] += 2.0
+    before, after = told(small), told(replace(small, clicks=clicks))
+    groups_of_texts = [
+        n for n in NAMES if not n.startswith("clicked")
+    ]  # a click changes who is in these groups
+    for column, name in enumerate(NAMES):
+        if name in RISING and name in groups_of_texts and not name.startswith("alike"):
+            assert after[own, column] >= before[own, column] - 1e-6, name
+    assert after[own, NAMES.index("document_clicks")] == before[own, NAMES.index("document_clicks")] + 2
+
+
+def test_nearest_are_the_largest_cosines_and_ties_go_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Row 0 meets row 3 before rows 1 and 2, which are as near."""
+    monkeypatch.setattr(module, "NEIGHBOURS", 2)
+    near = Near.of(
+        csr_array([[1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0, 0, 1.0]])
+    )
+    assert near.other[0].tolist() == [1, 2]
+    assert near.similarity[0].tolist() == pytest.approx([sqrt(0.5)] * 2)
+    assert near.other[1].tolist() == [2, 0]
+    assert near.other[4].tolist() == [-1, -1]
+
+
+def test_a_group_too_large_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled code keeps the constants of its time, so the plain function is asked."""
+    small = Small(["a b", "a c", "a d"], np.full((3, 1), 0.5), np.array([[1.0], [2.0], [0.0]]), np.ones(3))
+    column = NAMES.index("words_clicks")
+    assert told(small)[:, column].tolist() == [2.0, 1.0, 3.0]
+    plain = getattr(module._of_groups, "py_func", module._of_groups)
+    monkeypatch.setattr(module, "_of_groups", plain)
+    monkeypatch.setattr(module, "LARGEST_GROUP", 2)
+    assert told(small)[:, column].tolist() == [0.0, 0.0, 0.0]
+
+
+def test_a_script_without_spaces_is_known_by_its_pages() -> None:
+    small = Small(
+        ["赤い靴", "赤靴"], np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([[2.0, 0], [0, 0]]), np.ones(2)
+    )
+    found = told(small)
+    assert found[:, NAMES.index("words_clicks")].tolist() == [0, 0, 0, 0]
+    assert found[2, NAMES.index("near_pages_clicks")] == pytest.approx(2.0 * (0.5 + 0.5) / (1.0 + 0.25))
+
+
+def test_no_pair_no_row() -> None:
+    small = Small(["a", "b"], np.zeros((2, 3)), np.zeros((2, 3)), np.ones(2))
+    assert told(small).shape == (0, len(NAMES))

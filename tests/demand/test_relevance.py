@@ -1,0 +1,128 @@
+"""Relevance: the slopes are those of the likelihood, and what is learned is calibrated where few were looked at."""
+
+import numpy as np
+import pytest
+import xgboost as xgb
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from small_graphs import clicked
+
+from wayword.demand import relevance
+from wayword.demand.evidence import NAMES
+from wayword.demand.pairs import Floats, Pairs
+
+UNUSED = xgb.DMatrix(np.zeros((1, 1)))
+
+
+def test_slopes_are_the_derivative_of_the_loss() -> None:
+    rng = np.random.default_rng(0)
+    n, step = 40, 1e-3
+    hit, could, weight = rng.random(n) < 0.4, rng.uniform(0.001, 0.999, n), rng.uniform(0.5, 9.0, n)
+    likelihood = relevance._Likelihood(hit, could, weight)
+    margin = rng.normal(0, 2, n)
+    first, second = likelihood.slopes(margin, UNUSED)
+    for i in range(n):
+        sides = []
+        for way in (step, -step):
+            moved = margin.copy()
+            moved[i] += way
+            name, loss = likelihood.loss(moved, UNUSED)
+            sides.append(loss * weight.sum())
+        assert name == "loss"
+        assert first[i] == pytest.approx((sides[0] - sides[1]) / (2 * step), rel=1e-3, abs=1e-5)
+    assert (second > 0).all()
+
+
+def test_the_loss_is_minus_the_mean_of_the_logarithms() -> None:
+    likelihood = relevance._Likelihood(np.array([True, False]), np.array([0.5, 0.25]), np.array([1.0, 3.0]))
+    share = 1 / (1 + np.exp(-np.array([0.3, -0.7])))
+    expected = -(np.log(0.5 * share[0]) + 3 * np.log(1 - 0.25 * share[1])) / 4
+    assert likelihood.loss(np.array([0.3, -0.7]), UNUSED)[1] == pytest.approx(expected)
+
+
+class World:
+    """A column of evidence says the true ρ, another how likely it is looked at, between never and always."""
+
+    RHO = (0.05, 0.2, 0.6)
+
+    def __init__(self, queries: int = 1500, seed: int = 0) -> None:
+        rng = np.random.default_rng(seed)
+        p = rng.choice([0.02, 0.1, 0.5, 1.0], (queries, 20))
+        self.pairs = Pairs.of(csr_array(p), clicked())
+        self.volume: Floats = rng.choice([0.5, 3.0], queries)
+        self.kind: NDArray[np.int64] = rng.integers(0, 3, len(self.pairs))
+        self.could = 1 - np.exp(-self.volume[self.pairs.query] * self.pairs.p)
+        wanted = rng.random(len(self.pairs)) < np.array(self.RHO)[self.kind]
+        self.clicks = rng.poisson(np.where(wanted, self.volume[self.pairs.query] * self.pairs.p, 0.0)) * 1.0
+        self.evidence = np.zeros((len(self.pairs), len(NAMES)), np.float32)
+        self.evidence[:, NAMES.index("document_rate")] = self.kind
+        self.evidence[:, NAMES.index("log_p")] = np.log(self.pairs.p)
+
+    def fit(self, volume: Floats | None = None, *, threads: int = 1, seed: int = 0) -> Floats:
+        return relevance.fit(
+            self.evidence,
+            self.pairs,
+            self.clicks,
+            self.volume if volume is None else volume,
+            threads=threads,
+            seed=seed,
+        )
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return World()
+
+
+def test_what_is_learned_is_how_often_it_is_wanted_however_rarely_it_is_looked_at(world: World) -> None:
+    found = world.fit()
+    for kind, rho in enumerate(World.RHO):
+        for p in (0.1, 0.5, 1.0):
+            at = (world.kind == kind) & (world.pairs.p == p)
+            assert found[at].mean() == pytest.approx(rho, rel=0.25, abs=0.04), (rho, p)
+    rare = (world.kind == 2) & (world.pairs.p == 0.02)
+    assert found[rare].mean() == pytest.approx(0.6, abs=0.2)
+
+
+def test_who_takes_every_pair_without_a_click_for_unwanted_learns_how_often_it_is_clicked(
+    world: World,
+) -> None:
+    """The same model told that everything was looked at often: far from ρ, near ρ·e."""
+    naive = world.fit(np.full(world.pairs.queries, 1e9))
+    for p in (0.02, 0.1):
+        at = (world.kind == 2) & (world.pairs.p == p)
+        clicked_share = float((world.clicks[at] > 0).mean())
+        assert naive[at].mean() == pytest.approx(clicked_share, rel=0.35)
+        assert naive[at].mean() < 0.5 * World.RHO[2]
+
+
+def test_more_threads_give_the_same_to_the_bit(world: World) -> None:
+    assert np.array_equal(world.fit(threads=1), world.fit(threads=2))
+
+
+def test_a_seed_is_another_model_and_the_same_again(world: World) -> None:
+    assert np.array_equal(world.fit(seed=1), world.fit(seed=1))
+    assert not np.array_equal(world.fit(seed=1), world.fit(seed=2))
+
+
+def test_fewer_unclicked_pairs_stand_for_all(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(relevance, "UNCLICKED", len(world.pairs) // 3)
+    found = world.fit()
+    for kind, rho in enumerate(World.RHO):
+        at = (world.kind == kind) & (world.pairs.p == 1.0)
+        assert found[at].mean() == pytest.approx(rho, rel=0.3, abs=0.02)
+
+
+def test_parts_are_predicted_as_the_whole(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = world.fit()
+    monkeypatch.setattr(relevance, "AT_ONCE", 1001)
+    assert np.array_equal(world.fit(), whole)
+
+
+def test_no_click_nothing_is_wanted_and_one_click_is_no_trouble() -> None:
+    world = World(queries=3)
+    world.clicks[:] = 0.0
+    assert not world.fit().any()
+    world.clicks[5] = 1.0
+    found = world.fit()
+    assert ((found > 0) & (found < 1)).all()
