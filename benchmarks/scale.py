@@ -4,9 +4,9 @@ python benchmarks/scale.py                               # 10^5 to 3.8·10^6 cli
 python benchmarks/scale.py --clicks 100000 300000        # these sizes
 python benchmarks/scale.py --keep /tmp/logs              # simulated logs are kept there, and not drawn again
 
-Every stage runs in a process of its own, so that its peak memory is its own; drawing the logs is not counted. The paper's
-retriever and ranker, and the estimates, are left out: `expected` needs none of them. A small log is run first: it leaves
-compiled functions on disk.
+Every stage runs in a process of its own, so that its peak memory is its own; drawing the logs is not counted. What
+`expected` does not need (the retriever and ranker of the paper, and the estimates) is left out. A small log is run
+first: it leaves compiled functions on disk.
 """
 
 import argparse
