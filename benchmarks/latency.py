@@ -4,7 +4,7 @@ python benchmarks/latency.py                             # makes a workspace of 
 python benchmarks/latency.py --workspace w               # asks this one
 taskset -c 0 python benchmarks/latency.py --workspace w  # on one core
 
-Every prefix is asked once, after others of all kinds: nothing that is timed was ever asked before. Processor time is
+Every prefix of a kind is asked once, after others of all kinds that leave every function compiled. Processor time is
 told too, since other programs on the machine do not count there.
 """
 
