@@ -298,7 +298,8 @@ def test_a_single_query_completes_itself(tmp_path: Path) -> None:
     finite(workspace)
     for mode in MODES:
         (found,) = Completer.open(workspace).complete("la", mode=mode)
-        assert (found.query, found.score) == ("lamp", pytest.approx(1.0, rel=1e-4))
+        assert found.query == "lamp"
+        assert found.score == pytest.approx(1.0, rel=1e-4)
 
 
 def test_a_part_of_the_training_log_without_a_click_is_no_trouble(tmp_path: Path) -> None:

@@ -187,7 +187,7 @@ def test_identity_1_by_hand() -> None:
     search = Search(0, (Click(0, 5),))
     rankings = {0: {0: 5}, 1: {0: 10}, 2: {0: 2}}
     shown: NDArray[np.float64] = np.array([[1 / 5, 1 / 10, 1 / 2]])
-    whole = Graph(Rows.of(csr_array([[5.0], [0.0], [0.0]])), Rows.of(csr_array(shown)), 3)
+    whole = Graph(Rows.of(csr_array(np.array([[5.0], [0.0], [0.0]]))), Rows.of(csr_array(shown)), 3)
     found = listed(whole.best(Rows.one(np.array([0], np.int32), np.ones(1, np.float32)), 3), 1)[0]
     assert [q for q, _ in found] == [2, 0, 1]
     assert [u for _, u in found] == pytest.approx([2.5, 1.0, 0.5])

@@ -242,9 +242,7 @@ def test_more_clicks_elsewhere_never_lower_what_must_not_fall(small: Small, data
 def test_nearest_are_the_largest_cosines_and_ties_go_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """Row 0 meets row 3 before rows 1 and 2, which are as near."""
     monkeypatch.setattr(module, "NEIGHBOURS", 2)
-    near = Near.of(
-        csr_array([[1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0, 0, 1.0]])
-    )
+    near = Near.of(csr_array(np.array([[1.0, 1, 0], [0, 1, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]])))
     assert near.other[0].tolist() == [1, 2]
     assert near.similarity[0].tolist() == pytest.approx([sqrt(0.5)] * 2)
     assert near.other[1].tolist() == [2, 0]

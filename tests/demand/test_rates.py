@@ -15,7 +15,7 @@ from wayword.demand.rates import CHOICES, POOLED, Beliefs, Shrinkage, believe, l
 
 
 def _one(p: float) -> Pairs:
-    return Pairs.of(csr_array([[p]]), clicked())
+    return Pairs.of(csr_array(np.array([[p]])), clicked())
 
 
 def _posterior(clicks: int, p: float, volume: float, shape: float, prior: float) -> tuple[float, float]:
@@ -79,7 +79,7 @@ def test_rates_that_are_given_are_not_touched() -> None:
 
 
 def test_unseen_scales_only_what_nobody_has_clicked() -> None:
-    pairs = Pairs.of(csr_array([[1.0, 0.5]]), clicked())
+    pairs = Pairs.of(csr_array(np.array([[1.0, 0.5]])), clicked())
     beliefs = Beliefs(np.array([2.0, 0.0]), np.full(2, 0.5), np.array([3.0]))
     for shape in (0.3, 10.0, POOLED):
         once, twice = (beliefs.rates(pairs, Shrinkage(shape, unseen)) for unseen in (1.0, 2.0))
@@ -87,7 +87,7 @@ def test_unseen_scales_only_what_nobody_has_clicked() -> None:
 
 
 def test_the_likelihood_is_that_of_poisson_at_the_best_common_scale() -> None:
-    pairs = Pairs.of(csr_array([[1.0, 0.5], [0.25, 0.0]]), clicked())
+    pairs = Pairs.of(csr_array(np.array([[1.0, 0.5], [0.25, 0.0]])), clicked())
     rates, clicks = np.array([2.0, 4.0, 8.0]), np.array([3.0, 1.0, 0.0])
 
     def poisson(scale: float) -> float:

@@ -53,7 +53,8 @@ class World:
         self.kind: NDArray[np.int64] = rng.integers(0, 3, len(self.pairs))
         self.could = 1 - np.exp(-self.volume[self.pairs.query] * self.pairs.p)
         wanted = rng.random(len(self.pairs)) < np.array(self.RHO)[self.kind]
-        self.clicks = rng.poisson(np.where(wanted, self.volume[self.pairs.query] * self.pairs.p, 0.0)) * 1.0
+        rate = np.where(wanted, self.volume[self.pairs.query] * self.pairs.p, 0.0)
+        self.clicks: Floats = rng.poisson(rate).astype(np.float64)
         self.evidence = np.zeros((len(self.pairs), len(NAMES)), np.float32)
         self.evidence[:, NAMES.index("document_rate")] = self.kind
         self.evidence[:, NAMES.index("log_p")] = np.log(self.pairs.p)

@@ -9,7 +9,7 @@ from wayword.demand.volume import SHAPES
 
 
 def _likelihood(shape: float, clicks: np.ndarray, expected: np.ndarray) -> float:
-    return float(stats.nbinom.logpmf(clicks, shape, shape / (shape + expected)).sum())
+    return float(np.sum(stats.nbinom.logpmf(clicks, shape, shape / (shape + expected))))
 
 
 @pytest.mark.parametrize("true_shape", [0.3, 3.0, 30.0])

@@ -88,7 +88,7 @@ class _Likelihood:
         self._clicked, self._could, self._weight = clicked, could, weight
 
     def slopes(
-        self, margin: NDArray[np.float32], _: xgb.DMatrix
+        self, margin: NDArray[np.floating], _: xgb.DMatrix
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """First derivatives by the margin, and a bound of the second that keeps steps short."""
         share = _share(margin.astype(np.float64))
@@ -97,7 +97,7 @@ class _Likelihood:
         second = np.maximum(share * (1 - share) * self._weight, 1e-6)
         return first.astype(np.float32), second.astype(np.float32)
 
-    def loss(self, margin: NDArray[np.float32], _: xgb.DMatrix) -> tuple[str, float]:
+    def loss(self, margin: NDArray[np.floating], _: xgb.DMatrix) -> tuple[str, float]:
         """The mean negative log-likelihood."""
         seen = np.clip(self._could * _share(margin.astype(np.float64)), 1e-12, 1 - 1e-12)
         likelihood = np.where(self._clicked, np.log(seen), np.log1p(-seen))
