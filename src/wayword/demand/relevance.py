@@ -64,7 +64,12 @@ def fit(
     learned, judged = (_Likelihood(clicked[rows], could[rows], weight[rows]) for rows in parts)
     data = [xgb.DMatrix(evidence[rows], label=clicked[rows]) for rows in parts]
     found = xgb.train(
-        {**TREES, "base_score": np.log(prior / (1 - prior)), "seed": seed, "nthread": threads if len(parts[0]) > FEW else 1},
+        {
+            **TREES,
+            "base_score": np.log(prior / (1 - prior)),
+            "seed": seed,
+            "nthread": threads if len(parts[0]) > FEW else 1,
+        },
         data[0],
         rounds,
         obj=learned.slopes,
