@@ -1,10 +1,12 @@
-"""What is written is executed: the README's Python, the commands it names, links, versions."""
+"""What is written is executed: the Python of README and docs, the commands they name, links, versions."""
 
+import doctest
 import importlib.util
 import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -20,6 +22,17 @@ def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
+def script_named(name: str) -> ModuleType:
+    """A module of the folder `scripts`."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
+    assert spec
+    assert spec.loader
+    script = importlib.util.module_from_spec(spec)
+    sys.modules[name] = script
+    spec.loader.exec_module(script)
+    return script
+
+
 def test_the_readmes_python_runs_in_under_ten_lines(tmp_path: Path) -> None:
     (code,) = blocks(ROOT / "README.md", "python")
     assert len([line for line in code.splitlines() if line.strip()]) < 10
@@ -30,7 +43,7 @@ def test_the_readmes_python_runs_in_under_ten_lines(tmp_path: Path) -> None:
     lines = done.stdout.splitlines()
     assert "logged 1 1.0" in lines
     assert any(re.fullmatch(r"unbiased 5 \d\.\d+", line) for line in lines)
-    assert len(lines) == 14 + 5  # logged and oracle at 1, four policies at 1, 5 and 10; five completions
+    assert len(lines) == 20 + 5  # logged and oracle at 1, six policies at 1, 5 and 10; five completions
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -50,14 +63,24 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_the_page_of_settings_is_what_the_source_says() -> None:
-    spec = importlib.util.spec_from_file_location(
-        "write_configuration", ROOT / "scripts/write_configuration.py"
-    )
-    assert spec
-    assert spec.loader
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
+    script = script_named("write_configuration")
     assert script.PAGE.read_text(encoding="utf-8") == script.page(), "run scripts/write_configuration.py"
+
+
+def test_the_example_of_demand_gives_what_the_page_says() -> None:
+    code = "".join(blocks(ROOT / "docs/demand.md", "python"))
+    example = doctest.DocTestParser().get_doctest(code, {}, "demand.md", None, None)
+    said: list[str] = []
+    done = doctest.DocTestRunner().run(example, out=said.append)
+    assert done.attempted > 10
+    assert not done.failed, "".join(said)
+
+
+def test_the_picture_of_demand_is_what_its_example_gives() -> None:
+    script = script_named("draw_demand")
+    drawn = script.picture()
+    assert script.PICTURE.read_text(encoding="utf-8") == drawn, "run scripts/draw_demand.py"
+    assert ">1.35</text>" in drawn  # 1.0·1 + 0.6·1/2 + 0.2·1/4, as the page says
 
 
 def test_version_and_changelog_agree() -> None:

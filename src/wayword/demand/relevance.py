@@ -33,6 +33,8 @@ TREES = {
     "disable_default_eval_metric": 1,
 }
 AT_ONCE = 1 << 20
+FEW = 100_000
+"""Up to so many examples, one thread is quicker than several that wait for each other."""
 
 
 def fit(
@@ -62,7 +64,12 @@ def fit(
     learned, judged = (_Likelihood(clicked[rows], could[rows], weight[rows]) for rows in parts)
     data = [xgb.DMatrix(evidence[rows], label=clicked[rows]) for rows in parts]
     found = xgb.train(
-        {**TREES, "base_score": np.log(prior / (1 - prior)), "seed": seed, "nthread": threads},
+        {
+            **TREES,
+            "base_score": np.log(prior / (1 - prior)),
+            "seed": seed,
+            "nthread": threads if len(parts[0]) > FEW else 1,
+        },
         data[0],
         rounds,
         obj=learned.slopes,
