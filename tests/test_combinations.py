@@ -27,12 +27,12 @@ def settings(**changes: dict[str, Any]) -> wayword.Config:
     )
 
 
-def check(workspace: wayword.Workspace, prefix: str) -> list[str]:
+def check(workspace: wayword.Workspace, prefix: str, mode: str = "any") -> list[str]:
     """Every policy has its estimates, the logged one is 1, and a prefix gets completions, best first."""
     values = {(row["policy"], row["k"]): row["value"] for row in wayword.estimates(workspace)}
     assert {policy for policy, _ in values} == POLICIES
     assert values["logged", 1] == 1.0
-    completions = wayword.Completer.open(workspace).complete(prefix, k=5)
+    completions = wayword.Completer.open(workspace).complete(prefix, k=5, mode=mode)
     scores = [completion.score for completion in completions]
     assert scores
     assert scores == sorted(scores, reverse=True)
@@ -132,4 +132,5 @@ def test_every_script_is_completed(tmp_path: Path, queries: list[str], typed: st
         out=tmp_path / "w",
         config=settings(retriever={"model": "popular"}),
     )
-    assert set(check(workspace, typed)) == set(queries[:2])
+    assert set(check(workspace, typed, mode="prefix")) == set(queries[:2])
+    assert set(check(workspace, typed)) == set(queries)  # the third leads to the same documents

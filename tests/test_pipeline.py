@@ -26,21 +26,23 @@ from wayword.engines.duck import DuckDB
 from wayword.errors import WorkspaceError
 from wayword.progress import Reporter
 from wayword.serving.completer import Completer
-from wayword.stages import contexts, estimates, log, propensity, ranker, rankings, retriever
+from wayword.stages import contexts, demand, estimates, log, propensity, ranker, rankings, retriever
 from wayword.workspace import Workspace, building
 
-STAGES = ("log", "rankings", "contexts", "propensity", "retriever", "ranker", "estimates")
+STAGES = ("log", "rankings", "contexts", "propensity", "demand", "retriever", "ranker", "estimates")
 PREFIXES = ["", "v", "video", "mail cl", "no such thing"]
 
 RERUN: dict[str, tuple[Any, tuple[str, ...]]] = {
     "log.retriever_share": (0.55, STAGES),
     "log.ranker_share": (0.25, STAGES),
     "rankings.on_mismatch": ("drop", STAGES[1:]),
-    "prefixes.start": ("first-word", ("contexts", "retriever", "ranker", "estimates")),
-    "prefixes.min_chars": (2, ("contexts", "retriever", "ranker", "estimates")),
-    "prefixes.passes": (2, ("contexts", "retriever", "ranker", "estimates")),
-    "prefixes.seed": (1, ("contexts", "retriever", "ranker", "estimates")),
-    "propensity.alpha": (0.5, ("propensity", "retriever", "ranker", "estimates")),
+    "prefixes.start": ("first-word", ("contexts", "demand", "retriever", "ranker", "estimates")),
+    "prefixes.min_chars": (2, ("contexts", "demand", "retriever", "ranker", "estimates")),
+    "prefixes.passes": (2, ("contexts", "demand", "retriever", "ranker", "estimates")),
+    "prefixes.seed": (1, ("contexts", "demand", "retriever", "ranker", "estimates")),
+    "propensity.alpha": (0.5, ("propensity", "demand", "retriever", "ranker", "estimates")),
+    "demand.max_pairs": (1000, ("demand", "estimates")),
+    "demand.seed": (1, ("demand", "estimates")),
     "retriever.max_leaf": (50, ("retriever", "ranker", "estimates")),
     "retriever.max_instances": (50, ("retriever", "ranker", "estimates")),
     "retriever.seed": (1, ("retriever", "ranker", "estimates")),
@@ -108,6 +110,7 @@ def hollow(monkeypatch: pytest.MonkeyPatch) -> None:
         rankings,
         contexts,
         propensity,
+        demand,
         retriever,
         ranker,
         estimates,
