@@ -63,7 +63,7 @@ def test_commands_say_what_is_damaged_and_the_next_run_repairs_it(undisturbed: M
     assert repaired.code == 0
     assert [line for line in repaired.err.splitlines() if line.endswith("unchanged")] == [
         f"{stage}: unchanged"
-        for stage in ("log", "rankings", "contexts", "propensity", "retriever", "estimates")
+        for stage in ("log", "rankings", "contexts", "propensity", "demand", "retriever", "estimates")
     ]
     assert hashes(workspace) == undisturbed.files
 
@@ -88,7 +88,7 @@ def test_the_next_run_notices_a_flipped_byte_in_any_file(undisturbed: Made, tmp_
 @pytest.mark.parametrize("place", [0.0, 0.01, 0.5, 1.0])
 def test_a_flipped_byte_never_ends_in_a_traceback(place: float, undisturbed: Made, tmp_path: Path) -> None:
     workspace = undisturbed.copy(tmp_path / "w")
-    served = ("rankings", "retriever", "ranker", "log")
+    served = ("rankings", "demand", "retriever", "ranker", "log")
     for file in _artefact_files(workspace):
         stage = file.relative_to(workspace / "artefacts").parts[0].split("-")[0]
         command = ["complete", workspace, "v"] if stage in served else ["evaluate", workspace]
