@@ -39,7 +39,7 @@ def estimates_of(
     _check_mode(mode)
     with workspace.reading():
         found = tables.read(workspace.folder("estimates"), "estimates")
-    rows = found.filter(pc.equal(found["mode"], mode)).select(SHOWN).to_pylist()
+        rows = found.filter(pc.equal(found["mode"], mode)).select(SHOWN).to_pylist()
     return [dict(row) for row in rows if metric in (None, row["metric"])]
 
 
@@ -48,9 +48,8 @@ def differences_of(workspace: Workspace, *, mode: str = ANY) -> list[dict[str, A
     _check_mode(mode)
     with workspace.reading():
         found = tables.read(workspace.folder("estimates"), "differences")
-    return [
-        dict(row) for row in found.filter(pc.equal(found["mode"], mode)).drop_columns(["mode"]).to_pylist()
-    ]
+        rows = found.filter(pc.equal(found["mode"], mode)).drop_columns(["mode"]).to_pylist()
+    return [dict(row) for row in rows]
 
 
 def _check_mode(mode: str) -> None:

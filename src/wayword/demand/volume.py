@@ -31,7 +31,7 @@ def fit(clicks: Floats, wanted: Floats, searches: Floats) -> Volume:
 
     >>> found = fit(np.array([20.0, 18.0, 22.0, 0.0]), np.ones(4) * 2, np.ones(4))
     >>> found.mean, found.of_query.round(1).tolist()
-    (7.5, [9.8, 8.8, 10.7, 0.4])
+    (7.5, [9.8, 8.9, 10.8, 0.5])
     """
     shown = wanted * searches
     total = float(shown.sum())
