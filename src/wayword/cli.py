@@ -177,9 +177,11 @@ def evaluate(
         rows = dial_of(opened) if dial else estimates_of(opened, None, mode=mode)
         shell.write(json.dumps([_without_nan(row) for row in rows], indent=1))
     elif dial:
-        print_dial(opened, Console())
+        with opened.reading():
+            print_dial(opened, Console())
     else:
-        print_estimates(opened, Console(), mode=mode)
+        with opened.reading():
+            print_estimates(opened, Console(), mode=mode)
 
 
 @app.command()
