@@ -292,13 +292,30 @@ def test_a_context_lifts_the_queries_that_it_becomes_more_often() -> None:
 def test_rows_and_affinities_are_read_as_they_were_written(tmp_path: Path) -> None:
     rows = Rows.of(csr_array(np.array([[0.0, 2.5], [0.0, 0.0], [1.0, 0.5]])))
     save_rows(rows, tmp_path, "rows")
-    again = load_rows(tmp_path, "rows")
+    again = load_rows(tmp_path, "rows", 2, 3)
     for name in ("starts", "column", "value"):
         assert np.array_equal(getattr(rows, name), getattr(again, name))
         assert getattr(rows, name).dtype == getattr(again, name).dtype
-    assert load_affinity(tmp_path, "shops") is None
+    assert load_affinity(tmp_path, "shops", 2) is None
     save_affinity(_affinity([[0.5, 2.0], [1.0, 3.0]], ("ñ", "日本")), tmp_path, "shops")
-    shops = load_affinity(tmp_path, "shops")
+    shops = load_affinity(tmp_path, "shops", 2)
     assert shops is not None
     assert shops.values == {"shop": ["ñ", "日本"]}
     assert shops.factors["shop"].tolist() == [[0.5, 2.0], [1.0, 3.0], [1.0, 1.0]]
+
+
+def test_rows_that_point_outside_are_refused(tmp_path: Path) -> None:
+    save_rows(Rows.of(csr_array(np.array([[0.0, 2.5], [1.0, 0.5]]))), tmp_path, "rows")
+    for columns, rows, told in (
+        (1, 2, "found numbers from 0 to 1, expected 0 to 0"),
+        (2, 3, "found 2 rows of rows"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            load_rows(tmp_path, "rows", columns, rows)
+    for broken in ([0, 4, 3], [1, 2, 3], [0, 1, 9]):
+        np.save(tmp_path / "rows_starts.npy", np.array(broken, np.int64))
+        with pytest.raises(ValueError, match="do not follow each other"):
+            load_rows(tmp_path, "rows", 2, 2)
+    np.save(tmp_path / "rows_starts.npy", np.array([0, 1, 3], np.int32))
+    with pytest.raises(ValueError, match="found int32 in rows_starts"):
+        load_rows(tmp_path, "rows", 2, 2)

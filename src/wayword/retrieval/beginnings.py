@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wayword.arrays import check_numbers, check_starts, mapped
 from wayword.features.ragged import Ragged
 from wayword.retrieval.trie import code_points, near, spread, walk
 from wayword.retrieval.word_index import WordIndex
@@ -74,10 +75,15 @@ class Beginnings:
     def load(cls, folder: Path) -> "Beginnings":
         """Map the arrays of `save` into memory."""
         texts, words, of_word, of_text = (
-            Ragged(_mapped(folder / f"{name}.npy"), _mapped(folder / f"{name}-starts.npy"))
-            for name in ("texts", "words", "texts-of-word", "words-of-text")
+            _rows(folder, name) for name in ("texts", "words", "texts-of-word", "words-of-text")
         )
-        return cls(texts, _mapped(folder / "wanted.npy"), WordIndex(words, of_word, of_text))
+        wanted = mapped(folder / "wanted.npy", np.int32)
+        check_numbers(wanted, len(texts.starts) - 1)
+        check_numbers(of_word.values, len(wanted))
+        check_numbers(of_text.values, len(words.starts) - 1)
+        if len(of_word.starts) != len(words.starts) or len(of_text.starts) != len(wanted) + 1:
+            raise ValueError("found an index of words that is not of these queries")
+        return cls(texts, wanted, WordIndex(words, of_word, of_text))
 
     def starting(self, prefix: str) -> tuple[int, int]:
         """The range of all queries that start with the prefix, wanted or not; one that equals it does.
@@ -162,5 +168,7 @@ def _frozen(rows: Ragged) -> Ragged:
     return Ragged(_read_only(rows.values), _read_only(rows.starts))
 
 
-def _mapped(path: Path) -> NDArray[Any]:
-    return np.load(path, mmap_mode="r", allow_pickle=False)
+def _rows(folder: Path, name: str) -> Ragged:
+    rows = Ragged(mapped(folder / f"{name}.npy", np.int32), mapped(folder / f"{name}-starts.npy", np.int64))
+    check_starts(rows.starts, len(rows.values))
+    return rows

@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from wayword.arrays import check_numbers, check_starts, mapped
 from wayword.contexts import PREFIX
 from wayword.demand.affinity import Affinity
 from wayword.graph import Graph, Lift, Rows
@@ -159,23 +160,22 @@ class GraphRetriever:
         query, weight = found.query, found.weight * self._typed[found.query]
         if found.source == "exact" and len(query) > 1 and self._texts[query[0]] == prefix:
             query, weight = query[1:], weight[1:]  # a prefix always leaves something to complete
-        if prefix in self._place and self._recorded:
-            both, shown = self._as_recorded(self._place[prefix], query, weight)
+        if self._recorded and prefix in self._place:
+            both, shown = _as_recorded(self._recorded, self._place[prefix], query, weight)
             return both, shown, np.isin(both, query), _SOURCE["exact"]
         return query, weight, np.ones(len(query), np.bool_), _SOURCE[found.source]
 
-    def _as_recorded(
-        self, place: int, query: NDArray[np.int32], weight: NDArray[np.float32]
-    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """The share of each query's searches that showed this prefix, one search more typed as cut prefixes are."""
-        recorded = self._recorded
-        assert recorded is not None
-        at = slice(recorded.searches.starts[place], recorded.searches.starts[place + 1])
-        both = np.union1d(recorded.searches.column[at], query).astype(np.int32)
-        shown = np.zeros(len(both), np.float32)
-        shown[np.searchsorted(both, recorded.searches.column[at])] = recorded.searches.value[at]
-        shown[np.searchsorted(both, query)] += weight
-        return both, shown / (recorded.of_query[both] + np.float32(1.0))
+
+def _as_recorded(
+    recorded: Recorded, place: int, query: NDArray[np.int32], weight: NDArray[np.float32]
+) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """The share of each query's searches that showed this prefix, one search more typed as cut prefixes are."""
+    at = slice(recorded.searches.starts[place], recorded.searches.starts[place + 1])
+    both = np.union1d(recorded.searches.column[at], query).astype(np.int32)
+    shown = np.zeros(len(both), np.float32)
+    shown[np.searchsorted(both, recorded.searches.column[at])] = recorded.searches.value[at]
+    shown[np.searchsorted(both, query)] += weight
+    return both, shown / (recorded.of_query[both] + np.float32(1.0))
 
 
 def save_rows(rows: Rows, folder: Path, name: str) -> None:
@@ -184,13 +184,19 @@ def save_rows(rows: Rows, folder: Path, name: str) -> None:
         np.save(folder / f"{name}_{part}.npy", getattr(rows, part), allow_pickle=False)
 
 
-def load_rows(folder: Path, name: str) -> Rows:
-    """What `save_rows` wrote; it stays on disk until it is used."""
-    parts = (
-        np.load(folder / f"{name}_{part}.npy", mmap_mode="c", allow_pickle=False)
-        for part in ("starts", "column", "value")
+def load_rows(folder: Path, name: str, columns: int, rows: int | None = None) -> Rows:
+    """What `save_rows` wrote of a matrix of that size; it stays on disk until it is used."""
+    found = Rows(
+        mapped(folder / f"{name}_starts.npy", np.int64),
+        mapped(folder / f"{name}_column.npy", np.int32),
+        mapped(folder / f"{name}_value.npy", np.float32),
     )
-    return Rows(*(np.asarray(part) for part in parts))
+    check_starts(found.starts, len(found.column))
+    check_starts(found.starts, len(found.value))
+    check_numbers(found.column, columns)
+    if rows is not None and len(found) != rows:
+        raise ValueError(f"found {len(found)} rows of {name}, expected {rows}")
+    return found
 
 
 def save_affinity(affinity: Affinity, folder: Path, name: str) -> None:
@@ -200,13 +206,17 @@ def save_affinity(affinity: Affinity, folder: Path, name: str) -> None:
         np.save(folder / f"{name}_{number}.npy", affinity.factors[column], allow_pickle=False)
 
 
-def load_affinity(folder: Path, name: str) -> Affinity | None:
+def load_affinity(folder: Path, name: str, owners: int) -> Affinity | None:
     """What `save_affinity` wrote, if anything."""
     if not (folder / f"{name}.json").exists():
         return None
     values = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     factors = {
-        column: np.load(folder / f"{name}_{number}.npy", mmap_mode="c", allow_pickle=False)
-        for number, column in enumerate(values)
+        column: mapped(folder / f"{name}_{number}.npy", np.float32) for number, column in enumerate(values)
     }
+    for column, known in values.items():
+        if factors[column].shape != (len(known) + 1, owners):
+            raise ValueError(
+                f"found factors {factors[column].shape} of {column}, expected {len(known) + 1} × {owners}"
+            )
     return Affinity(values, factors)

@@ -4,6 +4,7 @@ Beliefs learned on the retriever's split are judged by the clicks of the ranker'
 trusted (`Shrinkage`) and whether context columns are. Then everything is learned again from both.
 """
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from wayword import tables
+from wayword.arrays import mapped
 from wayword.config import Config
 from wayword.contexts import PREFIX
 from wayword.demand.affinity import Affinity
@@ -188,25 +190,25 @@ def _as_json(shrinkage: Shrinkage) -> dict[str, float | str]:
 def load(at: Folders, texts: list[str], popularity: NDArray[np.int64], *, threads: int = 1) -> GraphRetriever:
     """What `write` wrote, mapped into memory."""
     folder = at["demand"]
+    returned = load_rows(folder, "returned", len(texts))
     recorded = None
     if (folder / "recorded.json").exists():
-        import json
-
+        prefixes = json.loads((folder / "recorded.json").read_text(encoding="utf-8"))
         recorded = Recorded(
-            json.loads((folder / "recorded.json").read_text(encoding="utf-8")),
-            load_rows(folder, "recorded"),
-            np.load(folder / "recorded_of_query.npy", allow_pickle=False),
+            prefixes,
+            load_rows(folder, "recorded", len(texts), len(prefixes)),
+            mapped(folder / "recorded_of_query.npy", np.float32),
         )
     return GraphRetriever(
         texts,
         Beginnings.load(folder / BEGINNINGS),
-        Graph(load_rows(folder, "rates"), load_rows(folder, "returned"), len(texts)),
-        typed=np.load(folder / "typed.npy", allow_pickle=False),
-        own=np.load(folder / "own.npy", allow_pickle=False),
+        Graph(load_rows(folder, "rates", len(returned), len(texts)), returned, len(texts)),
+        typed=mapped(folder / "typed.npy", np.float32),
+        own=mapped(folder / "own.npy", np.float32),
         popularity=popularity,
         recorded=recorded,
-        documents_in=load_affinity(folder, DOCUMENTS_IN),
-        queries_in=load_affinity(folder, QUERIES_IN),
+        documents_in=load_affinity(folder, DOCUMENTS_IN, len(returned)),
+        queries_in=load_affinity(folder, QUERIES_IN, len(texts)),
         threads=threads,
     )
 

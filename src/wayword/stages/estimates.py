@@ -2,6 +2,7 @@
 utility and acceptance; and how many of the best queries each retriever proposes, where the best are known."""
 
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -105,7 +106,7 @@ def write(
             candidates = _in_mode(policies["retriever"], wide["retriever"], typed, mode)
             results[mode] = outcomes(engine, lists[mode], candidates, numbers, measure)
         advance(len(policies) + 2, steps)
-        dial = _dial(engine, policies[DEFAULT], typed, numbers, measure)
+        dial = _dial(engine, cast(Expected, policies[DEFAULT]), typed, numbers, measure)
     tested = {mode: estimate(outcome, config.evaluation, METRICS) for mode, outcome in results.items()}
     for place, name in enumerate(("estimates", "differences")):
         parts = [_marked(tables_of[place], mode) for mode, tables_of in tested.items()]
@@ -155,10 +156,9 @@ def _recalls(wide: dict[str, Candidates], best: Candidates) -> dict[str, float]:
 
 
 def _dial(
-    engine: Engine, policy: Policy, typed: pa.Table, numbers: NDArray[np.int32], measure: Measure
+    engine: Engine, policy: Expected, typed: pa.Table, numbers: NDArray[np.int32], measure: Measure
 ) -> pa.Table:
     """acceptance, k, utility, mrr, success: what each place of the dial costs and gains."""
-    assert isinstance(policy, Expected)
     lists = {
         str(share): Expected(policy.retriever, acceptance=share).complete(typed, DEEPEST) for share in DIAL
     }
