@@ -23,11 +23,10 @@ import pyarrow as pa
 from scipy.stats import t as student
 
 import wayword
-from wayword import tables
 from wayword.evaluation import CUTOFFS, DEEPEST, at_cutoffs, outcomes
 from wayword.policies import DEFAULT
 from wayword.retrieval.candidates import Candidates
-from wayword.stages import contexts, tables_in
+from wayword.stages import contexts, fetch_numbered, tables_in
 from wayword.stages.estimates import contexts_tested, load_policies
 from wayword.text import normalise
 from wayword.utility import Measure
@@ -110,12 +109,7 @@ def typos(workspace: wayword.Workspace, seed: int) -> dict[str, Any]:
     at = {stage: workspace.folder(stage) for stage in stages}
     policy = load_policies(at, workspace.config, threads=2)[DEFAULT]
     with tempfile.TemporaryDirectory() as spill, tables_in(Path(spill)) as engine:
-        for stage, names in (
-            ("rankings", ("queries", "documents", "rankings", "numbered_searches", "numbered_clicks")),
-            ("propensity", ("propensity",)),
-            ("contexts", ("instances", "contexts")),
-        ):
-            tables.fetch(engine, at[stage], *names)
+        fetch_numbered(engine, at)
         numbers = contexts_tested(engine)
         typed = contexts.load(at["contexts"]).take(pa.array(numbers))
         rng = np.random.default_rng(seed)

@@ -4,12 +4,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from runs import Made, make
 from shop import Shop, open_shop
 from wayword.engines import Engine
 from wayword.engines.duck import DuckDB
 from wayword.simulation.simulate import simulate
+
+settings.register_profile("wayword", deadline=None)
+settings.load_profile("wayword")
 
 ENGINES: dict[str, Callable[[], Engine]] = {"duckdb": lambda: DuckDB(threads=1)}
 """Every table test runs on each of these."""

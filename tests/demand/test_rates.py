@@ -73,11 +73,6 @@ def test_pooled_all_clicked_documents_of_a_query_have_one_rate(small: Small) -> 
     assert nearly == pytest.approx(pooled, rel=1e-4)
 
 
-def test_rates_that_are_given_are_not_touched() -> None:
-    beliefs = Beliefs(np.array([3.0]), np.zeros(1), np.zeros(1), given=True)
-    assert beliefs.rates(_one(0.5), Shrinkage(1.0)).tolist() == [3.0]
-
-
 def test_unseen_scales_only_what_nobody_has_clicked() -> None:
     pairs = Pairs.of(csr_array(np.array([[1.0, 0.5]])), clicked())
     beliefs = Beliefs(np.array([2.0, 0.0]), np.full(2, 0.5), np.array([3.0]))

@@ -18,7 +18,7 @@ def test_slopes_are_the_derivative_of_the_loss() -> None:
     rng = np.random.default_rng(0)
     n, step = 40, 1e-3
     hit, could, weight = rng.random(n) < 0.4, rng.uniform(0.001, 0.999, n), rng.uniform(0.5, 9.0, n)
-    likelihood = relevance._Likelihood(hit, could, weight)
+    likelihood = relevance._Likelihood(hit, could, weight, np.zeros(n, np.bool_))
     margin = rng.normal(0, 2, n)
     first, second = likelihood.slopes(margin, UNUSED)
     for i in range(n):
@@ -30,11 +30,28 @@ def test_slopes_are_the_derivative_of_the_loss() -> None:
             sides.append(loss * weight.sum())
         assert name == "loss"
         assert first[i] == pytest.approx((sides[0] - sides[1]) / (2 * step), rel=1e-3, abs=1e-5)
-    assert (second > 0).all()
+    # the mean of the second derivative over what may happen: clicked with probability ρ·e, or not
+    share = 1 / (1 + np.exp(-margin))
+    assert second == pytest.approx(
+        weight * (could * share * (1 - share)) ** 2 / (could * share * (1 - could * share)), rel=1e-5
+    )
+
+
+def test_held_out_pairs_judge_and_teach_nothing() -> None:
+    held = np.array([False, True])
+    likelihood = relevance._Likelihood(
+        np.array([True, True]), np.array([0.5, 0.25]), np.array([1.0, 3.0]), held
+    )
+    first, second = likelihood.slopes(np.zeros(2), UNUSED)
+    assert first[0] < 0 < second[0]
+    assert first[1] == second[1] == 0
+    assert likelihood.loss(np.zeros(2), UNUSED)[1] == pytest.approx(-np.log(0.25 / 2))
 
 
 def test_the_loss_is_minus_the_mean_of_the_logarithms() -> None:
-    likelihood = relevance._Likelihood(np.array([True, False]), np.array([0.5, 0.25]), np.array([1.0, 3.0]))
+    likelihood = relevance._Likelihood(
+        np.array([True, False]), np.array([0.5, 0.25]), np.array([1.0, 3.0]), np.zeros(2, np.bool_)
+    )
     share = 1 / (1 + np.exp(-np.array([0.3, -0.7])))
     expected = -(np.log(0.5 * share[0]) + 3 * np.log(1 - 0.25 * share[1])) / 4
     assert likelihood.loss(np.array([0.3, -0.7]), UNUSED)[1] == pytest.approx(expected)
@@ -115,7 +132,7 @@ def test_a_seed_is_another_model_and_the_same_again(world: World) -> None:
 
 
 def test_fewer_unclicked_pairs_stand_for_all(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relevance, "UNCLICKED", len(world.pairs) // 3)
+    monkeypatch.setattr(relevance, "EXAMPLES", len(world.pairs) // 3)
     found = world.fit()
     for kind, rho in enumerate(World.RHO):
         at = (world.kind == kind) & (world.pairs.p == 1.0)

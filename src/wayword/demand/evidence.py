@@ -6,7 +6,7 @@ with q or lead to the same pages, documents like a that were clicked for q. Each
 evidence against. No click on the pair itself enters, so the same clicks may serve as labels (see `relevance`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -94,6 +94,14 @@ class Surroundings:
 
 def evidence(pairs: Pairs, clicks: Floats, volume: Floats, around: Surroundings) -> NDArray[np.float32]:
     """One row of `NAMES` per pair. `clicks` are those of each pair, `volume` that of each query."""
+    matrix = np.empty((len(pairs), len(NAMES)), np.float32)
+    for column, values in enumerate(_columns(pairs, clicks, volume, around)):
+        matrix[:, column] = values
+    return matrix
+
+
+def _columns(pairs: Pairs, clicks: Floats, volume: Floats, around: Surroundings) -> Iterator[Floats]:
+    """In the order of `NAMES`."""
     expected = volume[pairs.query] * pairs.p
     seen = (clicks > 0).astype(np.float64)
     of_document, expected_of_document = pairs.of_document(clicks), pairs.of_document(expected)
@@ -102,7 +110,7 @@ def evidence(pairs: Pairs, clicks: Floats, volume: Floats, around: Surroundings)
     rate = (others + DOCUMENT_PRIOR * mean) / (
         np.maximum(expected_of_document[pairs.document] - expected, 0.0) + DOCUMENT_PRIOR
     )
-    found = [np.log(pairs.p), rate, others, pairs.of_query(seen)[pairs.query] - seen]
+    yield from (np.log(pairs.p), rate, others, pairs.of_query(seen)[pairs.query] - seen)
     graph = (pairs.starts, pairs.document)
     clicked = csr_array(
         (seen[seen > 0], (pairs.document[seen > 0], pairs.query[seen > 0])),
@@ -110,7 +118,7 @@ def evidence(pairs: Pairs, clicks: Floats, volume: Floats, around: Surroundings)
     )
     for kind in GROUPS:
         groups = clicked if kind == "clicked" else around.groups[kind]
-        found += _of_groups(
+        yield from _of_groups(
             groups.indptr.astype(np.int64),
             groups.indices.astype(np.int32),
             graph,
@@ -123,12 +131,12 @@ def evidence(pairs: Pairs, clicks: Floats, volume: Floats, around: Surroundings)
         )
     for near in (around.near_pages, around.near_words):
         told, hoped = _of_neighbours(graph, clicks, expected, near.other, near.similarity, pairs.documents)
-        found += [told, hoped, (told + mean) / (hoped + 1.0)]
+        yield from (told, hoped, (told + mean) / (hoped + 1.0))
     could = 1 - np.exp(-expected)
     told, hoped = _of_similar(
         graph, seen, could, around.alike.other, around.alike.similarity, pairs.documents
     )
-    found += [told, hoped, told / (hoped + SIMILAR_PRIOR)]
+    yield from (told, hoped, told / (hoped + SIMILAR_PRIOR))
     for near in (around.near_pages, around.near_words):
         n, d = _of_neighbours(
             graph,
@@ -138,11 +146,7 @@ def evidence(pairs: Pairs, clicks: Floats, volume: Floats, around: Surroundings)
             near.similarity,
             pairs.documents,
         )
-        found += [n, d, n / (d + SIMILAR_PRIOR)]
-    matrix = np.empty((len(pairs), len(NAMES)), np.float32)
-    for column, values in enumerate(found):
-        matrix[:, column] = values
-    return matrix
+        yield from (n, d, n / (d + SIMILAR_PRIOR))
 
 
 def _first_results(pairs: Pairs, most: int) -> csr_array:

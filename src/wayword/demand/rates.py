@@ -23,8 +23,8 @@ from wayword.demand.pairs import Floats, Pairs
 POOLED = float("inf")
 EM_STEPS = 5
 PSEUDO_CLICKS = 10.0
-MODELS = 3
-"""Several models are averaged: each learns from other pairs and stops by other queries."""
+MODELS = 2
+"""So many models of relevance are averaged."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,9 @@ class Beliefs:
     relevance: Floats
     volume: Floats
     """Of each query."""
-    given: bool = False
-    """Whether the clicks are no clicks but the demand itself, as graded judgments are."""
 
     def rates(self, pairs: Pairs, shrinkage: Shrinkage) -> Floats:
         """The demand for each pair's document."""
-        if self.given:
-            return self.clicks
         expected = self.volume[pairs.query]
         share = wanted(self.relevance, expected * pairs.p, shrinkage.shape)
         if shrinkage.shape == POOLED:
@@ -96,24 +92,20 @@ def believe(
     searches: Floats,
     around: Surroundings,
     *,
+    prior: Floats | None = None,
     models: int = MODELS,
     seed: int = 0,
     threads: int = 1,
 ) -> Beliefs:
-    """Learn relevance and volume in turn: each needs the other."""
+    """Learn relevance and volume in turn: each needs the other. `prior` is what relevance was believed to be before."""
     seen = clicks > 0
     start = _first_volume(pairs, clicks, searches)
     matrix = evidence(pairs, clicks, start, around)
-    prior = relevance.fit(matrix, pairs, clicks, start, rounds=relevance.WARM, seed=seed, threads=threads)
+    if prior is None:
+        prior = relevance.fit(matrix, pairs, clicks, start, rounds=relevance.WARM, seed=seed, threads=threads)
     between = _volume(pairs, clicks, searches, seen, prior, start)
-    prior = np.mean(
-        [
-            relevance.fit(matrix, pairs, clicks, between, seed=seed + n, threads=threads)
-            for n in range(models)
-        ],
-        axis=0,
-    )
-    return Beliefs(clicks, prior, _volume(pairs, clicks, searches, seen, prior, between))
+    found = relevance.fit(matrix, pairs, clicks, between, models=models, seed=seed, threads=threads)
+    return Beliefs(clicks, found, _volume(pairs, clicks, searches, seen, found, between))
 
 
 def _first_volume(pairs: Pairs, clicks: Floats, searches: Floats) -> Floats:

@@ -16,22 +16,26 @@ from numpy.typing import NDArray
 from wayword.demand.evidence import NAMES, RISING
 from wayword.demand.pairs import Floats, Pairs
 
-UNCLICKED = 1_200_000
-"""So many pairs without a click are learned from; fewer stand for more."""
+EXAMPLES = 500_000
+"""About so many pairs without a click are learned from, those that say most; fewer stand for more."""
+EVENLY = 0.2
+"""This share of them is drawn evenly, so that no kind of pair stands for too many others."""
 HELD_OUT = 0.15
 PATIENCE = 20
-ROUNDS, WARM = 200, 40
+ROUNDS, WARM = 150, 40
 TREES = {
-    "eta": 0.15,
-    "max_depth": 6,
-    "min_child_weight": 20,
+    "eta": 0.2,
+    "max_depth": 7,
+    "min_child_weight": 5,
     "lambda": 10,
+    "max_delta_step": 1,
     "subsample": 0.7,
     "colsample_bytree": 0.5,
     "tree_method": "hist",
     "monotone_constraints": "(" + ",".join(str(int(name in RISING)) for name in NAMES) + ")",
     "disable_default_eval_metric": 1,
 }
+"""`max_delta_step`: clicks are rare, so curvatures are small where they are, and steps would be far too long."""
 AT_ONCE = 1 << 20
 FEW = 100_000
 """Up to so many examples, one thread is quicker than several that wait for each other."""
@@ -43,70 +47,97 @@ def fit(
     clicks: Floats,
     volume: Floats,
     *,
+    models: int = 1,
     rounds: int = ROUNDS,
     seed: int = 0,
     threads: int = 1,
 ) -> Floats:
-    """ρ of every pair."""
-    clicked = clicks > 0
-    if not clicked.any():
+    """ρ of every pair, the mean of several models: each stops by other queries."""
+    if not (clicks > 0).any():
         return np.zeros(len(pairs))
-    rng = np.random.default_rng(seed)
-    share = min(1.0, UNCLICKED / max(len(pairs) - int(clicked.sum()), 1))
-    chosen = clicked | (rng.random(len(pairs)) < share)
-    held = chosen & (rng.random(pairs.queries) < HELD_OUT)[pairs.query]
     could = -np.expm1(-volume[pairs.query] * pairs.p)
-    weight = np.where(clicked, 1.0, 1.0 / share)
-    prior = float(np.clip(clicked.mean(), 1e-6, 0.5))
-    parts = [np.flatnonzero(chosen & ~held), np.flatnonzero(held)]
-    if not len(parts[1]) or not clicked[parts[1]].any() or not clicked[parts[0]].any():
-        parts = [np.flatnonzero(chosen)] * 2
-    learned, judged = (_Likelihood(clicked[rows], could[rows], weight[rows]) for rows in parts)
-    data = [xgb.DMatrix(evidence[rows], label=clicked[rows]) for rows in parts]
-    found = xgb.train(
-        {
-            **TREES,
-            "base_score": np.log(prior / (1 - prior)),
-            "seed": seed,
-            "nthread": threads if len(parts[0]) > FEW else 1,
-        },
-        data[0],
-        rounds,
-        obj=learned.slopes,
-        custom_metric=judged.loss,
-        evals=[(data[1], "held_out")],
-        early_stopping_rounds=PATIENCE,
-        verbose_eval=False,
-    )
-    trees = (0, found.best_iteration + 1)
-    margins = [
-        found.inplace_predict(evidence[first : first + AT_ONCE], iteration_range=trees, predict_type="margin")
-        for first in range(0, len(evidence), AT_ONCE)
-    ]
-    return _share(np.concatenate(margins).astype(np.float64))
+    rows, weight = _examples(clicks > 0, could, np.random.default_rng(seed))
+    clicked, could = clicks[rows] > 0, could[rows]
+    prior = float(np.clip((clicks > 0).mean(), 1e-6, 0.5))
+    nthread = threads if len(rows) > FEW else 1
+    data = xgb.QuantileDMatrix(evidence[rows], nthread=nthread)
+    found = np.zeros(len(pairs))
+    for model in range(models):
+        held = _held_out(pairs.query[rows], clicked, pairs.queries, np.random.default_rng([seed, model]))
+        likelihood = _Likelihood(clicked, could, weight, held)
+        trees = xgb.train(
+            {
+                **TREES,
+                "base_score": np.log(prior / (1 - prior)),
+                "seed": seed + model,
+                "nthread": nthread,
+            },
+            data,
+            rounds,
+            obj=likelihood.slopes,
+            custom_metric=likelihood.loss,
+            evals=[(data, "held_out")],
+            early_stopping_rounds=PATIENCE,
+            verbose_eval=False,
+        )
+        for first in range(0, len(evidence), AT_ONCE):
+            margin = trees.inplace_predict(
+                evidence[first : first + AT_ONCE],
+                iteration_range=(0, trees.best_iteration + 1),
+                predict_type="margin",
+            )
+            found[first : first + AT_ONCE] += _share(margin.astype(np.float64)) / models
+    return found
+
+
+def _examples(
+    clicked: NDArray[np.bool_], could: Floats, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], Floats]:
+    """All clicked pairs and some others, with how many pairs each stands for.
+
+    The likelier a click was, the more its absence says, and the likelier the pair is drawn.
+    """
+    total = float(could[~clicked].sum())
+    chance = EXAMPLES * (could * ((1 - EVENLY) / total if total > 0 else 0.0) + EVENLY / max(len(could), 1))
+    chance = np.where(clicked | (len(could) <= EXAMPLES), 1.0, np.minimum(chance, 1.0))
+    rows = np.flatnonzero(rng.random(len(could)) < chance)
+    return rows, 1 / chance[rows]
+
+
+def _held_out(
+    query: NDArray[np.int32], clicked: NDArray[np.bool_], queries: int, rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """The pairs of some queries, or none where too little would be left to learn or to judge from."""
+    held: NDArray[np.bool_] = (rng.random(queries) < HELD_OUT)[query]
+    enough = clicked[held].any() and clicked[~held].any()
+    return held if enough else np.zeros(len(held), np.bool_)
 
 
 class _Likelihood:
-    """The likelihood above over some rows, as XGBoost asks for it."""
+    """The likelihood above, as XGBoost asks for it: all but the held-out pairs are learned from, those judge."""
 
-    def __init__(self, clicked: NDArray[np.bool_], could: Floats, weight: Floats) -> None:
-        self._clicked, self._could, self._weight = clicked, could, weight
+    def __init__(
+        self, clicked: NDArray[np.bool_], could: Floats, weight: Floats, held: NDArray[np.bool_]
+    ) -> None:
+        self._clicked, self._could = clicked, could
+        self._learned = np.where(held, 0.0, weight)
+        self._judged = np.where(held, weight, 0.0) if held.any() else weight
 
     def slopes(
         self, margin: NDArray[np.floating], _: xgb.DMatrix
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """First derivatives by the margin, and a bound of the second that keeps steps short."""
+        """First derivatives by the margin, and the expected second ones (Fisher's information)."""
         share = _share(margin.astype(np.float64))
         unclicked = self._could * share * (1 - share) / np.maximum(1 - self._could * share, 1e-12)
-        first = np.where(self._clicked, share - 1, unclicked) * self._weight
-        second = np.maximum(share * (1 - share) * self._weight, 1e-6)
+        first = np.where(self._clicked, share - 1, unclicked) * self._learned
+        second = (1 - share) * unclicked * self._learned
         return first.astype(np.float32), second.astype(np.float32)
 
     def loss(self, margin: NDArray[np.floating], _: xgb.DMatrix) -> tuple[str, float]:
         """The mean negative log-likelihood."""
         seen = np.clip(self._could * _share(margin.astype(np.float64)), 1e-12, 1 - 1e-12)
         likelihood = np.where(self._clicked, np.log(seen), np.log1p(-seen))
-        return "loss", float(-np.average(likelihood, weights=self._weight))
+        return "loss", float(-np.average(likelihood, weights=self._judged))
 
 
 def _share(margin: Floats) -> Floats:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from wayword import tables
 from wayword.engines import Engine
 from wayword.engines.duck import DuckDB
 
@@ -22,6 +23,15 @@ Folders = Mapping[str, Path]
 def threads() -> int:
     """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def fetch_numbered(engine: Engine, at: Folders) -> None:
+    """All that the log says of queries, documents, contexts and propensities, by number."""
+    tables.fetch(
+        engine, at["rankings"], "queries", "documents", "rankings", "numbered_searches", "numbered_clicks"
+    )
+    tables.fetch(engine, at["propensity"], "propensity")
+    tables.fetch(engine, at["contexts"], "instances", "contexts")
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from wayword import guardrails, tables
+from wayword import guardrails
 from wayword.ceiling import ceiling
 from wayword.config import Config
 from wayword.engines import Engine
@@ -32,7 +32,17 @@ from wayword.ranking import RANKERS
 from wayword.retrieval.candidates import SOURCES, Candidates, Retriever
 from wayword.retrieval.graph import ANY, MODES, PREFIXED
 from wayword.retrieval.hybrid import recall, union
-from wayword.stages import Advance, Folders, Report, contexts, demand, ranker, tables_in, threads
+from wayword.stages import (
+    Advance,
+    Folders,
+    Report,
+    contexts,
+    demand,
+    fetch_numbered,
+    ranker,
+    tables_in,
+    threads,
+)
 from wayword.stages.retriever import Retrievers
 from wayword.utility import Measure
 
@@ -79,12 +89,7 @@ def write(
     policies = load_policies(at, config, threads=threads())
     steps = len(policies) + 4
     with tables_in(out) as engine:
-        for stage, names in (
-            ("rankings", ("queries", "documents", "rankings", "numbered_searches", "numbered_clicks")),
-            ("propensity", ("propensity",)),
-            ("contexts", ("instances", "contexts")),
-        ):
-            tables.fetch(engine, at[stage], *names)
+        fetch_numbered(engine, at)
         numbers = contexts_tested(engine)
         typed = contexts.load(at["contexts"]).take(pa.array(numbers))
         lists: dict[str, dict[str, Candidates]] = {mode: {} for mode in MODES}
