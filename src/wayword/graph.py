@@ -193,7 +193,7 @@ def best_queries(
 
 
 @compiled
-def _walk(  # noqa: PLR0912, PLR0915 (one walk: a function that it called would cost more than it clears up)
+def _walk(
     first: Any,
     last: Any,
     members: Any,
@@ -208,75 +208,93 @@ def _walk(  # noqa: PLR0912, PLR0915 (one walk: a function that it called would 
     score: Any,
 ) -> None:
     """Fill the rows `first` to `last` of `query` and `score`, best first, ties by query number."""
-    member_starts, member_query, member_weight = members
-    rate_starts, rate_document, rate = rates
-    page_starts, page_query, page_p = returned
-    factor, factor_row = lift
-    within_starts, within_query = within
     demand, documents, value, queries, allowed = scratch
-    k = query.shape[1]
+    within_starts, within_query = within
     for context in range(first, last):
-        wanted = 0
-        row = factor_row[context]
-        for m in range(member_starts[context], member_starts[context + 1]):
-            q, weight = member_query[m], member_weight[m]
-            for j in range(rate_starts[q], rate_starts[q + 1]):
-                amount = weight * rate[j]
-                document = rate_document[j]
-                if row >= 0:
-                    amount *= factor[row, document]
-                if amount <= 0.0:
-                    continue
-                if demand[document] == 0.0:
-                    documents[wanted] = document
-                    wanted += 1
-                demand[document] += amount
+        wanted = _add_demands(context, members, rates, lift, demand, documents)
         least = 0.0
         if 0 < most < wanted:
             least = np.partition(demand[documents[:wanted]], wanted - most)[wanted - most]
+        only = within_query[within_starts[context] : within_starts[context + 1]]
         if restricted:
-            for m in range(within_starts[context], within_starts[context + 1]):
-                allowed[within_query[m]] = True
-        found = 0
-        for d in range(wanted):
-            document = documents[d]
-            amount = demand[document]
-            demand[document] = 0.0
-            if amount < least:
-                continue
-            for j in range(page_starts[document], page_starts[document + 1]):
-                q, part = page_query[j], amount * page_p[j]
-                if part <= 0.0 or (restricted and not allowed[q]):
-                    continue
-                if value[q] == 0.0:
-                    queries[found] = q
-                    found += 1
-                value[q] += part
-        kept = 0
-        for f in range(found):
-            q = queries[f]
-            gain = np.float32(value[q])
-            value[q] = 0.0
-            if gain <= 0.0:
-                continue
-            last_kept = kept - 1
-            if kept == k and not (
-                gain > score[context, last_kept]
-                or (gain == score[context, last_kept] and q < query[context, last_kept])
-            ):
-                continue
-            if kept < k:
-                kept += 1
-            place = kept - 1
-            while place > 0 and (
-                score[context, place - 1] < gain
-                or (score[context, place - 1] == gain and query[context, place - 1] > q)
-            ):
-                score[context, place] = score[context, place - 1]
-                query[context, place] = query[context, place - 1]
-                place -= 1
-            score[context, place] = gain
-            query[context, place] = q
+            allowed[only] = True
+        found = _add_utilities(
+            returned, demand, documents[:wanted], least, restricted, allowed, value, queries
+        )
+        _keep_best(value, queries[:found], query[context], score[context])
         if restricted:
-            for m in range(within_starts[context], within_starts[context + 1]):
-                allowed[within_query[m]] = False
+            allowed[only] = False
+
+
+@compiled
+def _add_demands(context: Any, members: Any, rates: Any, lift: Any, demand: Any, documents: Any) -> Any:
+    """Add up what the queries of a context want. Returns how many `documents` that are."""
+    member_starts, member_query, member_weight = members
+    rate_starts, rate_document, rate = rates
+    factor, factor_row = lift
+    row = factor_row[context]
+    wanted = 0
+    for m in range(member_starts[context], member_starts[context + 1]):
+        q, weight = member_query[m], member_weight[m]
+        for j in range(rate_starts[q], rate_starts[q + 1]):
+            amount = weight * rate[j]
+            document = rate_document[j]
+            if row >= 0:
+                amount *= factor[row, document]
+            if amount <= 0.0:
+                continue
+            if demand[document] == 0.0:
+                documents[wanted] = document
+                wanted += 1
+            demand[document] += amount
+    return wanted
+
+
+@compiled
+def _add_utilities(
+    returned: Any,
+    demand: Any,
+    documents: Any,
+    least: Any,
+    restricted: Any,
+    allowed: Any,
+    value: Any,
+    queries: Any,
+) -> Any:
+    """Add up what each query's page is worth, and clear the demand. Returns how many `queries` that are."""
+    page_starts, page_query, page_p = returned
+    found = 0
+    for document in documents:
+        amount = demand[document]
+        demand[document] = 0.0
+        if amount < least:
+            continue
+        for j in range(page_starts[document], page_starts[document + 1]):
+            q, part = page_query[j], amount * page_p[j]
+            if part <= 0.0 or (restricted and not allowed[q]):
+                continue
+            if value[q] == 0.0:
+                queries[found] = q
+                found += 1
+            value[q] += part
+    return found
+
+
+@compiled
+def _keep_best(value: Any, queries: Any, query: Any, score: Any) -> None:
+    """Write the best of the `queries` into `query` and `score`, best first, and clear their values."""
+    kept = 0
+    for q in queries:
+        gain = np.float32(value[q])
+        value[q] = 0.0
+        if gain <= 0.0:
+            continue
+        worst = kept - 1
+        if kept == len(query) and (gain < score[worst] or (gain == score[worst] and q > query[worst])):
+            continue
+        kept = min(kept + 1, len(query))
+        place = kept - 1
+        while place > 0 and (score[place - 1] < gain or (score[place - 1] == gain and query[place - 1] > q)):
+            score[place], query[place] = score[place - 1], query[place - 1]
+            place -= 1
+        score[place], query[place] = gain, q

@@ -130,17 +130,8 @@ def stages(
             after=("rankings",),
         ),
         "demand": Stage(
-            {
-                "variant": settings.utility.judgments if source.judged else "unbiased",
-                **settings.of_stage("demand"),
-            },
-            lambda new: demand.write(
-                new,
-                at,
-                settings,
-                settings.utility.judgments if source.judged else "unbiased",
-                reporter.advance,
-            ),
+            {"variant": tested.variant, **settings.of_stage("demand")},
+            lambda new: demand.write(new, at, settings, tested.variant, reporter.advance),
             after=("rankings", "contexts", "propensity"),
         ),
         "retriever": Stage(

@@ -174,8 +174,8 @@ class Build:
 
     def _make(self, folder: Path, make: Callable[[Path], dict[str, Any]]) -> None:
         unfinished = folder.with_name(f"{UNFINISHED}{os.getpid()}-{folder.name}")
-        unfinished.mkdir(parents=True)
         try:
+            unfinished.mkdir(parents=True)
             report = make(unfinished)
             disk.prove_room(unfinished)
             seal(unfinished, report)

@@ -28,6 +28,8 @@ ANY, PREFIXED = MODES = ("any", "prefix")
 LIVE_DOCUMENTS = 1000
 """So many most wanted documents of a context are followed, which bounds the time of an answer; the rest hardly changes
 which queries are best. Evaluation and serving share it, so what is measured is what is served."""
+GOING_ON = ("exact", "typo")
+"""Texts found in these ways go on from what was typed, or from its correction."""
 _SOURCE = {"exact": SOURCES.index("graph")} | {
     name: SOURCES.index(name) for name in ("typo", "words", "shorter")
 }
@@ -160,10 +162,14 @@ class GraphRetriever:
         query, weight = found.query, found.weight * self._typed[found.query]
         if found.source == "exact" and len(query) > 1 and self._texts[query[0]] == prefix:
             query, weight = query[1:], weight[1:]  # a prefix always leaves something to complete
-        if self._recorded and prefix in self._place:
-            both, shown = _as_recorded(self._recorded, self._place[prefix], query, weight)
-            return both, shown, np.isin(both, query), _SOURCE["exact"]
-        return query, weight, np.ones(len(query), np.bool_), _SOURCE[found.source]
+        onward = np.full(len(query), found.source in GOING_ON)
+        if not self._recorded or prefix not in self._place:
+            return query, weight, onward, _SOURCE[found.source]
+        if found.source not in GOING_ON:  # then what people did with this very text says more
+            query, weight = query[:0], weight[:0]
+        both, shown = _as_recorded(self._recorded, self._place[prefix], query, weight)
+        source = found.source if found.source in GOING_ON else "exact"
+        return both, shown, np.isin(both, query), _SOURCE[source]
 
 
 def _as_recorded(
