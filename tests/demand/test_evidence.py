@@ -73,8 +73,7 @@ class Slow:
             sum(self.expected[r] for r in rest) + 3.0
         )
 
-    def of_group(self, pair: Pair, kind: str) -> tuple[float, float, float, float, float]:
-        best = behind = lift = total = hoped = 0.0
+    def of_group(self, pair: Pair, kind: str) -> dict[str, float]:
         if kind == "clicked":  # the queries that clicked another document g; said of every document but g
             found = [
                 {q for q, a in self.pairs if a == g and self.clicks[q, a] > 0}
@@ -83,19 +82,30 @@ class Slow:
             ]
         else:
             found = self.groups[kind]
+        rates, clicks, expected, sizes, queries = [], [], [], [], []
         for group in found:
             rest = self.others(pair, group)
-            d = sum(self.expected[r] for r in rest)
             if pair[0] not in group or len(group) < 2 or not rest:
                 continue
-            n = sum(self.clicks[r] for r in rest)
-            rate = (n + self.document_rate(pair)) / (d + 1.0)
-            if rate > best:
-                best, behind = rate, n
-            lift += log(rate / self.document_rate(pair))
-            total += n / len(group)
-            hoped += d / len(group)
-        return best, behind, lift, (total + 0.1 * self.mean) / (hoped + 0.1), total
+            clicks.append(sum(self.clicks[r] for r in rest))
+            expected.append(sum(self.expected[r] for r in rest))
+            rates.append((clicks[-1] + self.document_rate(pair)) / (expected[-1] + 1.0))
+            sizes.append(len(group))
+            queries.append(sum(self.clicks[r] > 0 for r in rest))
+        best = max(range(len(rates)), key=lambda n: rates[n], default=None)
+        weight = sum(n / size for n, size in zip(clicks, sizes, strict=True))
+        hoped = sum(d / size for d, size in zip(expected, sizes, strict=True))
+        return {
+            "best": 0.0 if best is None else rates[best],
+            "clicks": 0.0 if best is None else clicks[best],
+            "expected": 0.0 if best is None else expected[best],
+            "second": sorted([0.0, 0.0, *rates])[-2],
+            "queries": float(max(queries, default=0)),
+            "share": max((n / (size - 1) for n, size in zip(queries, sizes, strict=True)), default=0.0),
+            "lift": sum(log(rate / self.document_rate(pair)) for rate in rates),
+            "rate": (weight + 0.1 * self.mean) / (hoped + 0.1),
+            "weight": weight,
+        }
 
     def of_neighbours(
         self, pair: Pair, near: list[list[tuple[int, float]]], counts: Callable[[Pair], tuple[float, float]]
@@ -118,16 +128,24 @@ class Slow:
             "document_rate": self.document_rate(pair),
             "document_clicks": sum(self.clicks[r] for r in self.others(pair, everywhere)),
             "other_documents": float(sum(self.clicks[r] > 0 for r in self.pairs if r[0] == q and r[1] != a)),
+            "document_pages": float(sum(r[1] == a for r in self.pairs)),
+            "page_size": float(sum(r[0] == q for r in self.pairs)),
+            "words": float(len(self.small.texts[q].split())),
         }
         for kind in GROUPS:
-            names = [f"{kind}_{what}" for what in ("best", "clicks", "lift", "rate", "weight")]
-            row |= zip(names, self.of_group(pair, kind), strict=True)
+            row |= {f"{kind}_{what}": value for what, value in self.of_group(pair, kind).items()}
         both = {"near_pages": self.near_pages, "near_words": self.near_words}
         for kind, near in both.items():
             n, d = self.of_neighbours(pair, near, lambda r: (self.clicks[r], self.expected[r]))
             row |= {f"{kind}_clicks": n, f"{kind}_expected": d, f"{kind}_rate": (n + self.mean) / (d + 1)}
+            row[f"{kind}_closest"] = max(
+                (s for o, s in near[q] if self.clicks.get((o, a), 0) > 0), default=0.0
+            )
         n, d = self.of_similar(pair)
         row |= {"alike_clicks": n, "alike_expected": d, "alike_rate": n / (d + 0.1)}
+        row["alike_closest"] = max(
+            (s for o, s in self.alike[a] if self.clicks.get((q, o), 0) > 0), default=0.0
+        )
         for kind, near in (("alike_pages", self.near_pages), ("alike_words", self.near_words)):
             n, d = self.of_neighbours(pair, near, self.of_similar)
             row |= {f"{kind}_clicks": n, f"{kind}_expected": d, f"{kind}_rate": n / (d + 0.1)}

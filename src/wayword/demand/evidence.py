@@ -27,7 +27,7 @@ LARGEST_GROUP = 20_000
 DOCUMENT_PRIOR, GROUP_PRIOR, SIMILAR_PRIOR = 3.0, 1.0, 0.1
 """Rates are shrunk with so many expected clicks: a document's to the mean, a group's to the document's."""
 
-_OF_GROUP = ("best", "clicks", "lift", "rate", "weight")
+_OF_GROUP = ("best", "clicks", "expected", "second", "queries", "share", "lift", "rate", "weight")
 _OF_NEIGHBOURS = ("clicks", "expected", "rate")
 GROUPS = ("words", "phrases", "beginnings", "endings", "pages", "clicked")
 NAMES = (
@@ -35,9 +35,16 @@ NAMES = (
     "document_rate",
     "document_clicks",
     "other_documents",
+    "document_pages",
+    "page_size",
+    "words",
     *(f"{group}_{what}" for group in GROUPS for what in _OF_GROUP),
-    *(f"{kind}_{what}" for kind in ("near_pages", "near_words") for what in _OF_NEIGHBOURS),
-    *(f"{kind}_{what}" for kind in ("alike", "alike_pages", "alike_words") for what in _OF_NEIGHBOURS),
+    *(
+        f"{kind}_{what}"
+        for kind in ("near_pages", "near_words", "alike")
+        for what in (*_OF_NEIGHBOURS, "closest")
+    ),
+    *(f"{kind}_{what}" for kind in ("alike_pages", "alike_words") for what in _OF_NEIGHBOURS),
 )
 RISING = frozenset(
     name for name in NAMES if name.endswith(("_rate", "_best", "_weight")) or name == "alike_clicks"
@@ -72,6 +79,8 @@ class Surroundings:
     near_words: Near
     alike: Near
     """Documents that the same queries return."""
+    words: NDArray[np.int64]
+    """How many words each query has."""
 
     @classmethod
     def of(cls, texts: Sequence[str], pairs: Pairs) -> "Surroundings":
@@ -89,6 +98,7 @@ class Surroundings:
             Near.of(first),
             Near.of(_weighted(_grouped(words))),
             Near.of(csr_array(first.T)),
+            np.fromiter(map(len, words), np.int64, len(words)),
         )
 
 
@@ -100,7 +110,7 @@ def evidence(pairs: Pairs, clicks: Floats, volume: Floats, around: Surroundings)
     return matrix
 
 
-def _columns(pairs: Pairs, clicks: Floats, volume: Floats, around: Surroundings) -> Iterator[Floats]:
+def _columns(pairs: Pairs, clicks: Floats, volume: Floats, around: Surroundings) -> Iterator[NDArray[Any]]:
     """In the order of `NAMES`."""
     expected = volume[pairs.query] * pairs.p
     seen = (clicks > 0).astype(np.float64)
@@ -111,6 +121,9 @@ def _columns(pairs: Pairs, clicks: Floats, volume: Floats, around: Surroundings)
         np.maximum(expected_of_document[pairs.document] - expected, 0.0) + DOCUMENT_PRIOR
     )
     yield from (np.log(pairs.p), rate, others, pairs.of_query(seen)[pairs.query] - seen)
+    yield np.bincount(pairs.document, minlength=pairs.documents)[pairs.document]
+    yield np.diff(pairs.starts)[pairs.query]
+    yield around.words[pairs.query]
     graph = (pairs.starts, pairs.document)
     clicked = csr_array(
         (seen[seen > 0], (pairs.document[seen > 0], pairs.query[seen > 0])),
@@ -130,15 +143,17 @@ def _columns(pairs: Pairs, clicks: Floats, volume: Floats, around: Surroundings)
             mean,
         )
     for near in (around.near_pages, around.near_words):
-        told, hoped = _of_neighbours(graph, clicks, expected, near.other, near.similarity, pairs.documents)
-        yield from (told, hoped, (told + mean) / (hoped + 1.0))
+        told, hoped, closest = _of_neighbours(
+            graph, clicks, expected, near.other, near.similarity, pairs.documents
+        )
+        yield from (told, hoped, (told + mean) / (hoped + 1.0), closest)
     could = 1 - np.exp(-expected)
-    told, hoped = _of_similar(
+    told, hoped, closest = _of_similar(
         graph, seen, could, around.alike.other, around.alike.similarity, pairs.documents
     )
-    yield from (told, hoped, told / (hoped + SIMILAR_PRIOR))
+    yield from (told, hoped, told / (hoped + SIMILAR_PRIOR), closest)
     for near in (around.near_pages, around.near_words):
-        n, d = _of_neighbours(
+        n, d, _ = _of_neighbours(
             graph,
             told.astype(np.float64),
             hoped.astype(np.float64),
@@ -235,14 +250,18 @@ def _of_groups(
 ) -> Any:
     """Over the groups of each pair's query: clicks on its document by the group's other queries, beside expected ones.
 
-    The group's best rate, the clicks behind it, the sum of the logarithms of rate/document's rate, and rate and clicks
-    with small groups heavier. With `own`, group g are the queries that clicked document g, and says nothing of g.
+    The group's best rate, the clicks and expected clicks behind it, and the second best rate; the most queries of a
+    group that clicked it, and the largest share of a group that did; the sum of the logarithms of rate/document's
+    rate; rate and clicks with small groups heavier. With `own`, group g are the queries that clicked document g, and
+    says nothing of g.
     """
     starts, document = graph
     size = len(document)
-    best, behind, lift = np.zeros(size, np.float32), np.zeros(size, np.float32), np.zeros(size, np.float32)
-    told, hoped = np.zeros(size), np.zeros(size)
-    num, den = np.zeros(documents), np.zeros(documents)
+    best, second = np.zeros(size, np.float32), np.zeros(size, np.float32)
+    behind, looked = np.zeros(size, np.float32), np.zeros(size, np.float32)
+    queries, share = np.zeros(size, np.float32), np.zeros(size, np.float32)
+    lift, told, hoped = np.zeros(size, np.float32), np.zeros(size), np.zeros(size)
+    num, den, by = np.zeros(documents), np.zeros(documents), np.zeros(documents, np.int64)
     for group in range(len(group_starts) - 1):
         members = group_starts[group + 1] - group_starts[group]
         if members < 2 or members > LARGEST_GROUP:
@@ -251,6 +270,7 @@ def _of_groups(
             for j in range(starts[member[m]], starts[member[m] + 1]):
                 num[document[j]] += clicks[j]
                 den[document[j]] += expected[j]
+                by[document[j]] += clicks[j] > 0
         for m in range(group_starts[group], group_starts[group + 1]):
             for j in range(starts[member[m]], starts[member[m] + 1]):
                 n, d = max(num[document[j]] - clicks[j], 0.0), den[document[j]] - expected[j]
@@ -258,16 +278,26 @@ def _of_groups(
                     continue
                 rate = (n + GROUP_PRIOR * document_rate[j]) / (d + GROUP_PRIOR)
                 if rate > best[j]:
-                    best[j], behind[j] = rate, n
+                    second[j] = best[j]
+                    best[j], behind[j], looked[j] = rate, n, d
+                elif rate > second[j]:
+                    second[j] = rate
+                others = by[document[j]] - (clicks[j] > 0)
+                queries[j] = max(queries[j], others)
+                share[j] = max(share[j], others / (members - 1))
                 lift[j] += np.log(rate / document_rate[j])
                 told[j] += n / members
                 hoped[j] += d / members
         for m in range(group_starts[group], group_starts[group + 1]):
             for j in range(starts[member[m]], starts[member[m] + 1]):
-                num[document[j]], den[document[j]] = 0.0, 0.0
+                num[document[j]], den[document[j]], by[document[j]] = 0.0, 0.0, 0
     return [
         best,
         behind,
+        looked,
+        second,
+        queries,
+        share,
         lift,
         ((told + SIMILAR_PRIOR * mean) / (hoped + SIMILAR_PRIOR)).astype(np.float32),
         told.astype(np.float32),
@@ -278,9 +308,11 @@ def _of_groups(
 def _of_neighbours(
     graph: Any, clicks: Any, expected: Any, other: Any, similarity: Any, documents: Any
 ) -> Any:
-    """For each pair, the clicks on its document by the neighbours of its query, and the expected ones."""
+    """For each pair, the clicks on its document by the neighbours of its query, the expected ones, and how near the
+    nearest is that clicked it."""
     starts, document = graph
-    told, hoped = np.zeros(len(document), np.float32), np.zeros(len(document), np.float32)
+    size = len(document)
+    told, hoped, closest = np.zeros(size, np.float32), np.zeros(size, np.float32), np.zeros(size, np.float32)
     place = np.full(documents, -1, np.int64)
     for query in range(len(starts) - 1):
         for j in range(starts[query], starts[query + 1]):
@@ -294,29 +326,35 @@ def _of_neighbours(
                 if at >= 0:
                     told[at] += near * clicks[j]
                     hoped[at] += near * expected[j]
+                    if clicks[j] > 0:
+                        closest[at] = max(closest[at], near)
         for j in range(starts[query], starts[query + 1]):
             place[document[j]] = -1
-    return told, hoped
+    return told, hoped, closest
 
 
 @compiled
 def _of_similar(graph: Any, seen: Any, could: Any, other: Any, similarity: Any, documents: Any) -> Any:
-    """For each pair, how many documents like its own were clicked for the same query, and how many could have been."""
+    """For each pair, how many documents like its own were clicked for the same query, how many could have been, and
+    how like the likest is that was."""
     starts, document = graph
-    told, hoped = np.zeros(len(document), np.float32), np.zeros(len(document), np.float32)
+    size = len(document)
+    told, hoped, closest = np.zeros(size, np.float32), np.zeros(size, np.float32), np.zeros(size, np.float32)
     place = np.full(documents, -1, np.int64)
     for query in range(len(starts) - 1):
         for j in range(starts[query], starts[query + 1]):
             place[document[j]] = j
         for j in range(starts[query], starts[query + 1]):
             for n in range(other.shape[1]):
-                to = other[document[j], n]
+                to, like = other[document[j], n], similarity[document[j], n]
                 if to < 0:
                     break
                 at = place[to]
                 if at >= 0:
-                    told[j] += similarity[document[j], n] * seen[at]
-                    hoped[j] += similarity[document[j], n] * could[at]
+                    told[j] += like * seen[at]
+                    hoped[j] += like * could[at]
+                    if seen[at] > 0:
+                        closest[j] = max(closest[j], like)
         for j in range(starts[query], starts[query + 1]):
             place[document[j]] = -1
-    return told, hoped
+    return told, hoped, closest
