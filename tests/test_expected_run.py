@@ -189,7 +189,7 @@ def _columns(found: Candidates) -> tuple[list[int], list[int], list[float], list
 
 def test_the_source_of_a_completion_says_how_the_text_was_understood(shop: Shop) -> None:
     completer = Completer.open(shop.workspace)
-    for text, source in (("lam", "graph"), ("lmap", "typo"), ("steel", "words"), ("lamp stuffed", "shorter")):
+    for text, source in (("lam", "graph"), ("lmap", "typo"), ("steel", "words"), ("lamp stuffed", "similar")):
         assert {c.source for c in completer.complete(text)} == {source}
         onward = {c.source for c in completer.complete(text, mode="prefix")}
         assert onward == ({source} if source in ("graph", "typo") else set())

@@ -1,5 +1,6 @@
 """Beginnings, against a loop over all beginnings of all queries."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from wayword.retrieval import beginnings as module
 from wayword.retrieval import word_index
 from wayword.retrieval.beginnings import SOURCES, Beginnings, Matches, allowed_edits
-from wayword.retrieval.trie import near
+from wayword.retrieval.trie import code_points, near
 
 Counted = dict[str, bool]
 
@@ -54,6 +55,28 @@ def corrections(typed: str, query: str) -> float:
     )
 
 
+def likeness(wanted: dict[int, str], typed: str) -> dict[int, float]:
+    """How alike the typed text and each query are that share a word, the most alike 1."""
+    words = {number: set(query.split()) for number, query in wanted.items()}
+    texts_of = {w: [n for n in words if w in words[n]] for of_query in words.values() for w in of_query}
+    *complete, last = typed.split() or [""]
+    stands_for = [[w for w in texts_of if w == word] for word in complete]
+    begun = next(
+        (last[:end] for end in range(len(last), 0, -1) if any(w.startswith(last[:end]) for w in texts_of)), ""
+    )
+    if begun and (begun == last or len(begun) >= 3):
+        stands_for.append([w for w in texts_of if w.startswith(begun)])
+    score: dict[int, float] = {}
+    for meant in filter(None, stands_for):
+        rarity = math.log1p(len(wanted) / sum(len(texts_of[w]) for w in meant))
+        for number in {n for w in meant for n in texts_of[w]}:
+            score[number] = score.get(number, 0) + rarity**2
+    for number in score:
+        lengths = [math.log1p(len(wanted) / len(texts_of[w])) ** 2 for w in words[number]]
+        score[number] /= math.sqrt(sum(lengths))
+    return {number: (score[number] / max(score.values())) ** 4 for number in sorted(score)}
+
+
 def cascade(counted: Counted, typed: str) -> tuple[list[int], str]:
     """What `Beginnings.matches` promises."""
     wanted = {number: query for number, query in enumerate(sorted(counted)) if counted[query]}
@@ -73,6 +96,7 @@ def cascade(counted: Counted, typed: str) -> tuple[list[int], str]:
         ("words", those(words, 0)),
         ("typo", those(edits, 2) if len(typed) >= 6 else []),
         ("words", those(words, min([*words.values(), len(typed)]))),
+        ("similar", list(likeness(wanted, typed))),
         *(("shorter", found) for found in shorter),
     ]
     return next(((found, source) for source, found in ways if found), ([], "shorter"))
@@ -86,7 +110,7 @@ def built(counted: Counted) -> Beginnings:
 def plain(matches: Matches) -> tuple[list[int], str]:
     assert matches.query.dtype == np.int32
     assert matches.weight.dtype == np.float32
-    assert (matches.weight == 1).all()
+    assert (matches.weight == 1).all() or matches.source == "similar"
     assert len(matches.weight) == len(matches.query)
     assert (np.diff(matches.query) > 0).all()
     assert matches.source in SOURCES
@@ -111,6 +135,33 @@ def test_the_first_way_that_finds_a_query_answers(counted: Counted, typed: str) 
 
 
 @given(queries, text)
+@settings(max_examples=300)
+def test_likeness_is_that_of_the_loop(counted: Counted, typed: str) -> None:
+    wanted = {number: query for number, query in enumerate(sorted(counted)) if counted[query]}
+    found = built(counted)
+    rows, weight = found._words.sharing(code_points([typed]).values)
+    assert dict(zip(found._wanted[rows].tolist(), weight.tolist(), strict=True)) == pytest.approx(
+        likeness(wanted, typed), rel=1e-5
+    )
+
+
+def test_the_most_alike_are_kept_and_a_word_of_most_texts_says_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Compiled code keeps the constants of its time, so the plain function is asked."""
+    monkeypatch.setattr(
+        word_index, "_most_alike", getattr(word_index._most_alike, "py_func", word_index._most_alike)
+    )
+    texts = [f"shoe number {n}" for n in range(9)] + ["shoe", "red boot"]
+    index = word_index.WordIndex.build(sorted(texts))
+    monkeypatch.setattr(word_index, "MOST_ALIKE", 1)
+    assert index.sharing(code_points(["shoe xyz"]).values)[0].tolist() == [sorted(texts).index("shoe")]
+    monkeypatch.setattr(word_index, "TOO_COMMON", 5)
+    assert index.sharing(code_points(["shoe xyz"]).values)[0].tolist() == []
+    assert index.sharing(code_points(["shoe red xyz"]).values)[0].tolist() == [0]
+
+
+@given(queries, text)
 def test_starting_counts_all_queries(counted: Counted, typed: str) -> None:
     low, high = built(counted).starting(typed)
     expected = [number for number, query in enumerate(sorted(counted)) if query.startswith(typed)]
@@ -129,7 +180,7 @@ def test_starting_counts_all_queries(counted: Counted, typed: str) -> None:
         ("vedeo plyer", ["video player"], "typo"),
         ("plyer video", ["video player"], "words"),
         ("plyer vidoe", ["video player"], "words"),
-        ("mail server for many", ["mail"], "shorter"),
+        ("mail server for many", ["mail"], "similar"),
         ("x", [], "shorter"),
         ("", ["mail", "video call", "video player"], "exact"),
     ],

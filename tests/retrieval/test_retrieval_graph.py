@@ -87,7 +87,9 @@ def ask(retriever: GraphRetriever, text: str, mode: str = ANY, k: int = 20) -> l
         ("bsg", "typo", {"bag", "bag red"}),
         ("red", "words", {"bag red", "shoe red", "umbrella red"}),
         ("red sho", "words", {"shoe red"}),
-        ("umbrella xyz", "shorter", {"umbrella red"}),
+        ("umbrella xyz", "similar", {"umbrella red"}),
+        ("umbxyz", "similar", {"umbrella red"}),
+        ("ubxyz", "shorter", {"umbrella red"}),
     ],
 )
 def test_the_ways_to_understand_a_text(

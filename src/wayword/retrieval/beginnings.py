@@ -8,7 +8,8 @@ The first of these that finds a query answers, so a typed text that is a beginni
 3. "words": those that contain every typed word, the last one as the beginning of a word, in any order.
 4. "typo": those that start with the text after two edits.
 5. "words": as 3, with one edit in a word where needed, in as few words as possible.
-6. "shorter": those that start with as much of the text's beginning as any does.
+6. "similar": those that share the most telling of the words, weighted by how alike they are.
+7. "shorter": those that start with as much of the text's beginning as any does.
 
 How many edits a text may need depends on its length, as with Elasticsearch's fuzziness AUTO: below 3 characters none,
 up to 5 one, from 6 two. Characters are code points.
@@ -27,7 +28,8 @@ from wayword.features.ragged import Ragged
 from wayword.retrieval.trie import code_points, near, spread, walk
 from wayword.retrieval.word_index import WordIndex
 
-SOURCES = ("exact", "typo", "words", "shorter")
+SOURCES = ("exact", "typo", "words", "similar", "shorter")
+_ONE = np.ones(1, np.float32)
 MAX_VISITS = 20_000
 """So many nodes of the queries' trie are visited to correct a text: about a millisecond."""
 
@@ -99,29 +101,29 @@ class Beginnings:
     def matches(self, prefix: str) -> Matches:
         """The queries that the first successful way of the list above finds; none if all fail."""
         typed = _read_only(code_points([prefix]).values)
-        rows: NDArray[np.int64] = np.zeros(0, np.int64)
-        for source, rows in self._ways(typed):
+        for source, rows, weight in self._ways(typed):
             if len(rows):
-                return self._found(rows, source)
-        return self._found(rows, "shorter")
+                return Matches(self._wanted[rows], np.broadcast_to(weight, len(rows)), source)
+        return Matches(np.zeros(0, np.int32), np.zeros(0, np.float32), SOURCES[-1])
 
     def corrected(self, prefix: str, edits: int) -> NDArray[np.int32]:
         """The wanted queries that start with a text at most so many edits from the prefix, whatever its length."""
         return self._wanted[self._near(_read_only(code_points([prefix]).values), edits)]
 
-    def _ways(self, typed: NDArray[np.int32]) -> Iterator[tuple[str, NDArray[np.int64]]]:
-        """Each way with the places, among the wanted queries, of what it finds."""
+    def _ways(self, typed: NDArray[np.int32]) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.float32]]]:
+        """Each way with the places, among the wanted queries, of what it finds, and their weights."""
         length, low, high = walk(self._texts.values, self._begin, self._end, typed)
         if length == len(typed):
-            yield "exact", np.arange(low, high)
+            yield "exact", np.arange(low, high), _ONE
         edits = allowed_edits(len(typed))
         if edits >= 1:
-            yield "typo", self._near(typed, 1)
-        yield "words", self._words.containing(typed, corrected=False)
+            yield "typo", self._near(typed, 1), _ONE
+        yield "words", self._words.containing(typed, corrected=False), _ONE
         if edits >= 2:
-            yield "typo", self._near(typed, 2)
-        yield "words", self._words.containing(typed, corrected=True)
-        yield "shorter", np.arange(low, high if length else low)
+            yield "typo", self._near(typed, 2), _ONE
+        yield "words", self._words.containing(typed, corrected=True), _ONE
+        yield "similar", *self._words.sharing(typed)
+        yield "shorter", np.arange(low, high if length else low), _ONE
 
     def _near(self, typed: NDArray[np.int32], edits: int) -> NDArray[np.int64]:
         """Where the visits do not suffice, the first character is taken as right: mistakes there are rare."""
@@ -135,9 +137,6 @@ class Beginnings:
             again, _ = near(code, rest, end[low:high], typed[1:], edits, False, MAX_VISITS)
             ranges = again + low if len(again) else ranges
         return spread(ranges)
-
-    def _found(self, rows: NDArray[np.int64], source: str) -> Matches:
-        return Matches(self._wanted[rows], np.ones(len(rows), np.float32), source)
 
     def _rows(self) -> dict[str, Ragged]:
         return {

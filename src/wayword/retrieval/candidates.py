@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-SOURCES = ("unknown", "popular", "pecos", "graph", "typo", "words", "shorter")
+SOURCES = ("unknown", "popular", "pecos", "graph", "typo", "words", "similar", "shorter")
 """Who proposed a candidate: a retriever, or how the graph understood a text that no query starts with. A `source` is a
 place in this tuple."""
 

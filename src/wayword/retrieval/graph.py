@@ -31,7 +31,7 @@ which queries are best. Evaluation and serving share it, so what is measured is 
 GOING_ON = ("exact", "typo")
 """Texts found in these ways go on from what was typed, or from its correction."""
 _SOURCE = {"exact": SOURCES.index("graph")} | {
-    name: SOURCES.index(name) for name in ("typo", "words", "shorter")
+    name: SOURCES.index(name) for name in ("typo", "words", "similar", "shorter")
 }
 
 
@@ -159,7 +159,9 @@ class GraphRetriever:
     def _match(self, prefix: str) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.bool_], int]:
         """Queries, their weights, whether each goes on from the prefix, and the source."""
         found = self._beginnings.matches(prefix)
-        query, weight = found.query, found.weight * self._typed[found.query]
+        query, weight = found.query, found.weight
+        if found.source != "similar":  # who types a similar query never shows this text
+            weight = weight * self._typed[query]
         if found.source == "exact" and len(query) > 1 and self._texts[query[0]] == prefix:
             query, weight = query[1:], weight[1:]  # a prefix always leaves something to complete
         onward = np.full(len(query), found.source in GOING_ON)

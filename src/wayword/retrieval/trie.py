@@ -264,6 +264,31 @@ def word_ranges(
 
 
 @compiled
+def known_words(
+    code: NDArray[np.int32],
+    begin: NDArray[np.int64],
+    end: NDArray[np.int64],
+    typed: NDArray[np.int32],
+    least: int,
+) -> NDArray[np.int64]:
+    """For each typed word, the range of words that it stands for: itself, and the last one all that it begins.
+
+    Of a last word that begins none, as much of its beginning is taken as begins any, if that is `least` characters.
+    """
+    cuts = _cut(typed)
+    ranges = np.zeros((len(cuts), 2), np.int64)
+    for word in range(len(cuts)):
+        part = typed[cuts[word, 0] : cuts[word, 1]]
+        length, low, high = walk(code, begin, end, part)
+        if word < len(cuts) - 1:
+            if length == len(part) and end[low] - begin[low] == length:
+                ranges[word] = low, low + 1
+        elif length == len(part) or length >= least:
+            ranges[word] = low, high
+    return ranges
+
+
+@compiled
 def spread(ranges: NDArray[np.int64]) -> NDArray[np.int64]:
     """The rows of ranges [low, high), one after another.
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from wayword.compiled import compiled
 from wayword.features.ragged import Ragged
-from wayword.retrieval.trie import code_points, word_ranges
+from wayword.retrieval.trie import code_points, known_words, word_ranges
 
 MAX_CANDIDATES = 1 << 14
 """So many texts of the rarest typed word are looked at, those of the lowest words first."""
@@ -19,6 +19,10 @@ MAX_COMPARISONS = 1 << 18
 """So many words of these texts are compared with the typed ones."""
 MAX_VISITS = 1 << 14
 """So many nodes of the words' trie are visited to correct all typed words together."""
+TOO_COMMON, MAX_SHARING = 5000, 1 << 13
+"""A word of more texts says nothing of likeness, and so many texts are compared at most, those of the rarest words."""
+MOST_ALIKE, SHARPNESS = 50, 4
+"""So many texts are taken for like the typed one, each by this power of its likeness."""
 CORRECTED_FROM = 3
 """Shorter words are taken as they are: one edit makes nearly any of them out of any other."""
 
@@ -72,6 +76,67 @@ class WordIndex:
         return _with_every_word(
             self.contents.values, self.contents.starts, candidates, ranges, owner, MAX_COMPARISONS
         )
+
+    def sharing(self, typed: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The texts most like the typed one by the words they share, rare words heavy; ascending, with a weight each.
+
+        >>> index = WordIndex.build(["video call", "video player", "web radio"])
+        >>> query, weight = index.sharing(code_points(["old radio pla"]).values)
+        >>> query.tolist(), (100 * weight).round().tolist()
+        ([1, 2], [100.0, 52.0])
+        """
+        starts = self.words.starts
+        ranges = known_words(self.words.values, starts[:-1], starts[1:], typed, CORRECTED_FROM)
+        return _most_alike(
+            self.texts.values, self.texts.starts, self.contents.values, self.contents.starts, ranges
+        )
+
+
+@compiled
+def _most_alike(
+    texts: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    contents: NDArray[np.int32],
+    content_starts: NDArray[np.int64],
+    ranges: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """The texts of largest cosine: Σ over shared words of rarity² / length, rarity = log(1 + texts/texts with it)."""
+    of_word = starts[ranges[:, 1]] - starts[ranges[:, 0]]
+    shown = np.zeros(len(ranges), np.bool_)
+    total = 0
+    for word in np.argsort(of_word):
+        if 0 < of_word[word] <= TOO_COMMON and total + of_word[word] <= MAX_SHARING:
+            shown[word] = True
+            total += of_word[word]
+    keys = np.empty(total, np.int64)
+    count = 0
+    for word in np.flatnonzero(shown):
+        for text in texts[starts[ranges[word, 0]] : starts[ranges[word, 1]]]:
+            keys[count] = text * len(ranges) + word
+            count += 1
+    keys.sort()
+    size = len(content_starts) - 1
+    found, score = np.empty(total, np.int64), np.zeros(total)
+    count = 0
+    for place in range(total):
+        text, word = keys[place] // len(ranges), keys[place] % len(ranges)
+        if place > 0 and keys[place] == keys[place - 1]:
+            continue
+        if count == 0 or found[count - 1] != text:
+            found[count] = text
+            count += 1
+        score[count - 1] += np.log1p(size / of_word[word]) ** 2
+    for place in range(count):
+        length = 0.0
+        for word in contents[content_starts[found[place]] : content_starts[found[place] + 1]]:
+            length += np.log1p(size / (starts[word + 1] - starts[word])) ** 2
+        score[place] /= np.sqrt(length)
+    found, score = found[:count], score[:count]
+    if count > MOST_ALIKE:
+        kept = score >= np.partition(score, count - MOST_ALIKE)[count - MOST_ALIKE]
+        found, score = found[kept][:MOST_ALIKE], score[kept][:MOST_ALIKE]
+    best = score.max() if len(score) else 1.0
+    return found, ((score / best) ** SHARPNESS).astype(np.float32)
 
 
 @compiled
