@@ -2,7 +2,7 @@
 
 python benchmarks/scale.py                               # 10^5 to 3.8·10^6 clicks of the world `debian`
 python benchmarks/scale.py --clicks 100000 300000        # these sizes
-python benchmarks/scale.py --keep /tmp/logs              # simulated logs are kept there, and not drawn again
+python benchmarks/scale.py --keep logs                  # simulated logs are kept there, and not drawn again
 
 Every stage runs in a process of its own, so that its peak memory is its own; drawing the logs is not counted. What
 `expected` does not need (the retriever and ranker of the paper, and the estimates) is left out. A small log is run
