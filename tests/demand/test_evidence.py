@@ -14,7 +14,9 @@ from scipy.sparse import csr_array
 from small_graphs import Small, smalls
 
 from wayword.demand import evidence as module
-from wayword.demand.evidence import GROUPS, NAMES, RISING, Near, Surroundings, evidence
+from wayword.demand import surroundings
+from wayword.demand.evidence import GROUPS, NAMES, RISING, evidence
+from wayword.demand.surroundings import Near, Surroundings
 
 Pair = tuple[int, int]
 Vector = dict[object, float]
@@ -37,9 +39,11 @@ class Slow:
         self.expected = {(q, a): float(small.volume[q] * small.p[q, a]) for q, a in self.pairs}
         self.mean = max(sum(self.clicks.values()) / max(sum(self.expected.values()), 1e-12), 1e-9)
         words = [text.split() for text in small.texts]
-        self.near_words = nearest(self._word_vectors(words))
+        self.word_vectors = self._word_vectors(words)
+        self.near_words = nearest(self.word_vectors)
         first = [self._first(q, 20) for q in range(queries)]
-        self.near_pages = nearest([dict(page) for page in first])
+        self.pages = [dict(page) for page in first]
+        self.near_pages = nearest(self.pages)
         self.alike = nearest(
             [{q: page[a] for q, page in enumerate(first) if a in page} for a in range(documents)]
         )
@@ -69,8 +73,8 @@ class Slow:
 
     def document_rate(self, pair: Pair) -> float:
         rest = self.others(pair, range(len(self.small.texts)))
-        return (sum(self.clicks[r] for r in rest) + 3.0 * self.mean) / (
-            sum(self.expected[r] for r in rest) + 3.0
+        return (sum(self.clicks[r] for r in rest) + 1.0 * self.mean) / (
+            sum(self.expected[r] for r in rest) + 1.0
         )
 
     def of_group(self, pair: Pair, kind: str) -> dict[str, float]:
@@ -89,7 +93,7 @@ class Slow:
                 continue
             clicks.append(sum(self.clicks[r] for r in rest))
             expected.append(sum(self.expected[r] for r in rest))
-            rates.append((clicks[-1] + self.document_rate(pair)) / (expected[-1] + 1.0))
+            rates.append((clicks[-1] + 0.3 * self.document_rate(pair)) / (expected[-1] + 0.3))
             sizes.append(len(group))
             queries.append(sum(self.clicks[r] > 0 for r in rest))
         best = max(range(len(rates)), key=lambda n: rates[n], default=None)
@@ -149,6 +153,11 @@ class Slow:
         for kind, near in (("alike_pages", self.near_pages), ("alike_words", self.near_words)):
             n, d = self.of_neighbours(pair, near, self.of_similar)
             row |= {f"{kind}_clicks": n, f"{kind}_expected": d, f"{kind}_rate": n / (d + 0.1)}
+        for kind, vectors in (("everyone_pages", self.pages), ("everyone_words", self.word_vectors)):
+            near_by = {r: cosine(vectors[q], vectors[r[0]]) for r in self.others(pair, everywhere)}
+            n, d = (sum(s * counts[r] for r, s in near_by.items()) for counts in (self.clicks, self.expected))
+            rate = (n + 0.3 * self.mean) / (d + 0.3)
+            row |= {f"{kind}_clicks": n, f"{kind}_expected": d, f"{kind}_rate": rate}
         return row
 
 
@@ -160,17 +169,17 @@ def groups(tokens: Iterable[Iterable[object]]) -> list[set[int]]:
     return list(found.values())
 
 
+def cosine(one: Vector, other: Vector) -> float:
+    lengths = sqrt(sum(v * v for v in one.values())) * sqrt(sum(v * v for v in other.values()))
+    return sum(v * other[key] for key, v in one.items() if key in other) / lengths if lengths else 0.0
+
+
 def nearest(vectors: list[Vector]) -> list[list[tuple[int, float]]]:
     """The twenty nearest others by cosine."""
-    length = [sqrt(sum(v * v for v in vector.values())) for vector in vectors]
     found = []
     for i, one in enumerate(vectors):
-        cosine = {
-            j: sum(v * other[key] for key, v in one.items() if key in other) / (length[i] * length[j])
-            for j, other in enumerate(vectors)
-            if j != i and set(one) & set(other)
-        }
-        found.append(sorted(cosine.items(), key=lambda row: (-row[1], row[0]))[:20])
+        near = {j: cosine(one, other) for j, other in enumerate(vectors) if j != i and set(one) & set(other)}
+        found.append(sorted(near.items(), key=lambda row: (-row[1], row[0]))[:20])
     return found
 
 
@@ -259,7 +268,7 @@ def test_more_clicks_elsewhere_never_lower_what_must_not_fall(small: Small, data
 
 def test_nearest_are_the_largest_cosines_and_ties_go_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """Row 0 meets row 3 before rows 1 and 2, which are as near."""
-    monkeypatch.setattr(module, "NEIGHBOURS", 2)
+    monkeypatch.setattr(surroundings, "NEIGHBOURS", 2)
     near = Near.of(csr_array(np.array([[1.0, 1, 0], [0, 1, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]])))
     assert near.other[0].tolist() == [1, 2]
     assert near.similarity[0].tolist() == pytest.approx([sqrt(0.5)] * 2)

@@ -9,9 +9,18 @@ from scipy import integrate, stats
 from scipy.sparse import csr_array
 from small_graphs import Small, clicked, smalls
 
-from wayword.demand.evidence import Surroundings
 from wayword.demand.pairs import Pairs
-from wayword.demand.rates import CHOICES, POOLED, Beliefs, Shrinkage, believe, likelihood, wanted
+from wayword.demand.rates import (
+    CHOICES,
+    POOLED,
+    Beliefs,
+    Shrinkage,
+    _first_volume,
+    believe,
+    likelihood,
+    wanted,
+)
+from wayword.demand.surroundings import Surroundings
 
 
 def _one(p: float) -> Pairs:
@@ -140,6 +149,25 @@ def small_world() -> Small:
     p = np.where(shown | about, rng.uniform(0.03, 1.0, (400, 40)), 0.0)
     texts = [f"w{w} n{i}" for i, w in enumerate(word.tolist())]
     return Small(texts, p, about.astype(np.float64), rng.gamma(3.0, 0.8, 400))
+
+
+@pytest.mark.parametrize("volume", [1.0, 3.0, 10.0])
+def test_clicked_documents_alone_tell_the_volume(volume: float) -> None:
+    """However few of the documents are wanted. Counting clicks by looks at what was clicked says far too much."""
+    rng = np.random.default_rng(3)
+    pairs = Pairs.of(csr_array(rng.uniform(0.05, 1, (2000, 20))), clicked())
+    rate = np.where(rng.random(len(pairs)) < 0.1, volume, 0.0)
+    clicks = rng.poisson(rate * pairs.p).astype(np.float64)
+    found = _first_volume(pairs, clicks, np.ones(pairs.queries))
+    assert np.median(found) == pytest.approx(volume, rel=0.15)
+    assert clicks.sum() / pairs.p[clicks > 0].sum() > volume * 1.02
+
+
+def test_clicks_that_never_come_twice_do_not_end_in_a_volume_of_nothing() -> None:
+    pairs = Pairs.of(csr_array(np.full((50, 4), 0.5)), clicked())
+    found = _first_volume(pairs, np.ones(len(pairs)), np.ones(50))
+    assert (found > 0.01).all()
+    assert (found < 2.0).all()
 
 
 def test_a_log_without_a_click_says_nothing(small_world: Small) -> None:

@@ -6,9 +6,7 @@ with q or lead to the same pages, documents like a that were clicked for q. Each
 evidence against. No click on the pair itself enters, so the same clicks may serve as labels (see `relevance`).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,14 +15,10 @@ from scipy.sparse import csr_array
 
 from wayword.compiled import compiled
 from wayword.demand.pairs import Floats, Pairs
+from wayword.demand.surroundings import Surroundings, arrays
 
-NEIGHBOURS = 20
-PAGE = 20
-"""Pages are compared by so many first results."""
-HEAD = 3
-"""Queries that share one of so many first results are a group."""
 LARGEST_GROUP = 20_000
-DOCUMENT_PRIOR, GROUP_PRIOR, SIMILAR_PRIOR = 3.0, 1.0, 0.1
+DOCUMENT_PRIOR, GROUP_PRIOR, SIMILAR_PRIOR = 1.0, 0.3, 0.1
 """Rates are shrunk with so many expected clicks: a document's to the mean, a group's to the document's."""
 
 _OF_GROUP = ("best", "clicks", "expected", "second", "queries", "share", "lift", "rate", "weight")
@@ -44,62 +38,18 @@ NAMES = (
         for kind in ("near_pages", "near_words", "alike")
         for what in (*_OF_NEIGHBOURS, "closest")
     ),
-    *(f"{kind}_{what}" for kind in ("alike_pages", "alike_words") for what in _OF_NEIGHBOURS),
+    *(
+        f"{kind}_{what}"
+        for kind in ("alike_pages", "alike_words", "everyone_pages", "everyone_words")
+        for what in _OF_NEIGHBOURS
+    ),
 )
 RISING = frozenset(
-    name for name in NAMES if name.endswith(("_rate", "_best", "_weight")) or name == "alike_clicks"
+    name
+    for name in NAMES
+    if name.endswith(("_rate", "_best", "_weight")) or name == "alike_clicks" or name.startswith("clickers_")
 )
 """More of these never speaks against a document."""
-
-
-@dataclass(frozen=True)
-class Near:
-    """The nearest others of each query (or document), -1 where there are fewer, with their similarity."""
-
-    other: NDArray[np.int32]
-    similarity: NDArray[np.float32]
-
-    @classmethod
-    def of(cls, vectors: csr_array) -> "Near":
-        """The nearest rows by cosine."""
-        norm = np.sqrt(np.asarray(vectors.multiply(vectors).sum(axis=1)).ravel())
-        unit = csr_array(vectors, copy=True)
-        unit.data = unit.data / np.repeat(np.maximum(norm, 1e-12), np.diff(unit.indptr))
-        across = csr_array(unit.T)
-        return cls(*_nearest(_arrays(unit), _arrays(across), NEIGHBOURS))
-
-
-@dataclass(frozen=True)
-class Surroundings:
-    """What does not depend on the clicks: which queries and documents are alike."""
-
-    groups: dict[str, csr_array]
-    """For each kind, groups × queries."""
-    near_pages: Near
-    near_words: Near
-    alike: Near
-    """Documents that the same queries return."""
-    words: NDArray[np.int64]
-    """How many words each query has."""
-
-    @classmethod
-    def of(cls, texts: Sequence[str], pairs: Pairs) -> "Surroundings":
-        """Words are what stands between spaces; a script without spaces is known by its pages alone."""
-        words = [text.split() for text in texts]
-        first = _first_results(pairs, PAGE)
-        return cls(
-            {
-                "words": _grouped(words),
-                "phrases": _grouped([pairwise(w) for w in words]),
-                "beginnings": _grouped([[" ".join(w[:n]) for n in range(1, len(w) + 1)] for w in words]),
-                "endings": _grouped([[" ".join(w[-n:]) for n in range(1, 4)] for w in words]),
-                "pages": csr_array(_first_results(pairs, HEAD).T),
-            },
-            Near.of(first),
-            Near.of(_weighted(_grouped(words))),
-            Near.of(csr_array(first.T)),
-            np.fromiter(map(len, words), np.int64, len(words)),
-        )
 
 
 def evidence(pairs: Pairs, clicks: Floats, volume: Floats, around: Surroundings) -> NDArray[np.float32]:
@@ -162,78 +112,20 @@ def _columns(pairs: Pairs, clicks: Floats, volume: Floats, around: Surroundings)
             pairs.documents,
         )
         yield from (n, d, n / (d + SIMILAR_PRIOR))
+    order = np.argsort(pairs.document, kind="stable")
+    starts = np.searchsorted(pairs.document[order], np.arange(pairs.documents + 1))
+    for vectors in (around.pages, around.texts):
+        told, hoped = _of_everyone(
+            starts, order, pairs.query, clicks, expected, arrays(vectors), vectors.shape[1]
+        )
+        told, hoped = _without_rounding(told), _without_rounding(hoped)
+        yield from (told, hoped, (told + GROUP_PRIOR * mean) / (hoped + GROUP_PRIOR))
 
 
-def _first_results(pairs: Pairs, most: int) -> csr_array:
-    """queries × documents with p, the `most` first documents of each query only."""
-    order = np.lexsort((pairs.document, -pairs.p, pairs.query))
-    place = np.arange(len(pairs)) - pairs.starts[pairs.query[order]]
-    kept = order[place < most]
-    return csr_array(
-        (pairs.p[kept], (pairs.query[kept], pairs.document[kept])), shape=(pairs.queries, pairs.documents)
-    )
-
-
-def _grouped(tokens: Sequence[Iterable[object]]) -> csr_array:
-    """groups × queries: which queries have each token."""
-    number: dict[object, int] = {}
-    found = [sorted({number.setdefault(token, len(number)) for token in of_query}) for of_query in tokens]
-    lengths = np.fromiter(map(len, found), np.int64, len(found))
-    flat = np.fromiter((n for of_query in found for n in of_query), np.int32, int(lengths.sum()))
-    query = np.repeat(np.arange(len(found), dtype=np.int32), lengths)
-    return csr_array((np.ones(len(flat)), (flat, query)), shape=(len(number), len(found)))
-
-
-def _weighted(groups: csr_array) -> csr_array:
-    """queries × words, rare words heavy; words of more than 2 % of the queries say nothing of nearness."""
-    size = np.diff(groups.indptr)
-    queries = groups.shape[1]
-    weight = np.where(size <= max(2.0, 0.02 * queries), np.log(queries / np.maximum(size, 1)) + 1.0, 0.0)
-    scaled = csr_array((np.repeat(weight, size), groups.indices, groups.indptr), shape=groups.shape)
-    scaled.eliminate_zeros()
-    return csr_array(scaled.T)
-
-
-def _arrays(matrix: csr_array) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float64)
-
-
-@compiled
-def _nearest(rows: Any, columns: Any, most: Any) -> Any:
-    """The `most` other rows of largest inner product with each row, best first, ties by number."""
-    starts, column, value = rows
-    across_starts, across_row, across_value = columns
-    size = len(starts) - 1
-    other, similarity = np.full((size, most), -1, np.int32), np.zeros((size, most), np.float32)
-    total, touched = np.zeros(size), np.empty(size, np.int32)
-    for row in range(size):
-        found = 0
-        for i in range(starts[row], starts[row + 1]):
-            for j in range(across_starts[column[i]], across_starts[column[i] + 1]):
-                to = across_row[j]
-                if total[to] == 0.0:
-                    touched[found] = to
-                    found += 1
-                total[to] += value[i] * across_value[j]
-        kept = 0
-        for f in range(found):
-            to, near = touched[f], np.float32(total[touched[f]])
-            total[to] = 0.0
-            worst = similarity[row, most - 1]
-            if to == row or (
-                kept == most and (near < worst or (near == worst and to > other[row, most - 1]))
-            ):
-                continue
-            kept = min(kept + 1, most)
-            place = kept - 1
-            while place > 0 and (
-                similarity[row, place - 1] < near
-                or (similarity[row, place - 1] == near and other[row, place - 1] > to)
-            ):
-                similarity[row, place], other[row, place] = similarity[row, place - 1], other[row, place - 1]
-                place -= 1
-            similarity[row, place], other[row, place] = near, to
-    return other, similarity
+def _without_rounding(values: Floats) -> Floats:
+    """What is left of a sum when the pair's own part is taken away, not what rounding makes of it."""
+    result: Floats = np.maximum(np.round(values, 9), 0.0)
+    return result
 
 
 @compiled
@@ -358,3 +250,29 @@ def _of_similar(graph: Any, seen: Any, could: Any, other: Any, similarity: Any, 
         for j in range(starts[query], starts[query + 1]):
             place[document[j]] = -1
     return told, hoped, closest
+
+
+@compiled
+def _of_everyone(
+    starts: Any, pair: Any, query: Any, clicks: Any, expected: Any, vectors: Any, size: Any
+) -> Any:
+    """For each pair, the clicks on its document by all other queries, each times how near it is, and the expected."""
+    row, column, value = vectors
+    told, hoped = np.zeros(len(pair)), np.zeros(len(pair))
+    num, den = np.zeros(size), np.zeros(size)
+    for document in range(len(starts) - 1):
+        for k in range(starts[document], starts[document + 1]):
+            of, j = query[pair[k]], pair[k]
+            for i in range(row[of], row[of + 1]):
+                num[column[i]] += clicks[j] * value[i]
+                den[column[i]] += expected[j] * value[i]
+        for k in range(starts[document], starts[document + 1]):
+            of, j = query[pair[k]], pair[k]
+            for i in range(row[of], row[of + 1]):
+                told[j] += (num[column[i]] - clicks[j] * value[i]) * value[i]
+                hoped[j] += (den[column[i]] - expected[j] * value[i]) * value[i]
+        for k in range(starts[document], starts[document + 1]):
+            of = query[pair[k]]
+            for i in range(row[of], row[of + 1]):
+                num[column[i]], den[column[i]] = 0.0, 0.0
+    return told, hoped

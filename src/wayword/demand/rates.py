@@ -17,13 +17,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from wayword.demand import relevance, volume
-from wayword.demand.evidence import Surroundings, evidence
+from wayword.demand.evidence import evidence
 from wayword.demand.pairs import Floats, Pairs
+from wayword.demand.surroundings import Surroundings
 
 POOLED = float("inf")
-EM_STEPS = 5
+EM_STEPS, FIRST_STEPS = 5, 50
 PSEUDO_CLICKS = 10.0
-MODELS = 2
+MODELS = 4
 """So many models of relevance are averaged."""
 
 
@@ -109,11 +110,18 @@ def believe(
 
 
 def _first_volume(pairs: Pairs, clicks: Floats, searches: Floats) -> Floats:
-    """As if only clicked documents were wanted; a query without any is as the others."""
-    shown = pairs.of_query(np.where(clicks > 0, pairs.p, 0.0)) * searches
-    mean = float(clicks.sum()) / max(float(shown.sum()), 1e-12)
+    """What the documents with a click say alone: how many *more* clicks they got tells how many to expect.
+
+    With at least one click where v·p are expected, Poisson's mean is v·p / (1 − exp(−v·p)). A query without any click
+    is as the others.
+    """
+    total, shown = float(clicks.sum()), np.where(clicks > 0, searches[pairs.query] * pairs.p, 0.0)
+    most = mean = max(total, 1e-12) / max(float(shown.sum()), 1e-12)
+    for _ in range(FIRST_STEPS):
+        told = np.divide(shown, -np.expm1(-mean * shown), out=np.zeros(len(pairs)), where=shown > 0)
+        mean = (total + PSEUDO_CLICKS) / (float(told.sum()) + PSEUDO_CLICKS / most)
     result: Floats = (
-        searches * (pairs.of_query(clicks) + PSEUDO_CLICKS) / (shown + PSEUDO_CLICKS / max(mean, 1e-12))
+        searches * (pairs.of_query(clicks) + PSEUDO_CLICKS) / (pairs.of_query(told) + PSEUDO_CLICKS / mean)
     )
     return result
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from wayword.demand.evidence import NAMES, RISING
 from wayword.demand.pairs import Floats, Pairs
 
-EXAMPLES = 500_000
+EXAMPLES = 1_000_000
 """About so many pairs without a click are learned from, those that say most; fewer stand for more."""
 EVENLY = 0.2
 """This share of them is drawn evenly, so that no kind of pair stands for too many others."""
@@ -26,8 +26,8 @@ ROUNDS, WARM = 150, 40
 TREES = {
     "eta": 0.2,
     "max_depth": 7,
-    "min_child_weight": 5,
-    "lambda": 10,
+    "min_child_weight": 20,
+    "lambda": 30,
     "max_delta_step": 1,
     "subsample": 0.7,
     "colsample_bytree": 0.5,

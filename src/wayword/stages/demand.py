@@ -20,10 +20,10 @@ from wayword.arrays import mapped
 from wayword.config import Config
 from wayword.contexts import PREFIX
 from wayword.demand.affinity import Affinity
-from wayword.demand.evidence import Surroundings
 from wayword.demand.known import GAIN, Known, read
 from wayword.demand.pairs import Floats, Pairs
 from wayword.demand.rates import CHOICES, POOLED, Shrinkage, believe, likelihood
+from wayword.demand.surroundings import Surroundings
 from wayword.demand.validation import HeldOut, Judge, surely_more
 from wayword.engines import Engine
 from wayword.evaluation import DEEPEST
