@@ -1,12 +1,14 @@
 """Small logs in the numbers of the reference: put into an engine as the stages would, and drawn by Hypothesis."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
 from reference import Click, Propensity, Rankings, Search
 from wayword.engines import Engine
+from wayword.retrieval.candidates import Candidates
 
 DEEPEST_RANK = 12
 DOCUMENTS, QUERIES, CONTEXTS = 4, 4, 2
@@ -90,3 +92,10 @@ def searches(draw: st.DrawFn, split: str = "test") -> Search:
     documents = draw(st.lists(st.integers(0, DOCUMENTS - 1), unique=True, max_size=3))
     clicks = tuple(Click(document, draw(ranks), draw(weights)) for document in documents)
     return Search(draw(st.integers(0, QUERIES - 1)), clicks, draw(st.integers(0, CONTEXTS - 1)), split)
+
+
+def as_candidates(lists: Mapping[int, Sequence[int]]) -> Candidates:
+    """Lists of queries by context, the first best."""
+    rows = [(context, query) for context in sorted(lists) for query in lists[context]]
+    context, query = np.array(rows, np.int32).reshape(-1, 2).T
+    return Candidates(context, query, -np.arange(len(rows), dtype=np.float32))

@@ -1,6 +1,6 @@
 """Utility@k: the estimates against the reference, the normalisation, and what the intervals promise."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -24,7 +24,6 @@ from wayword.evaluation import (
     position_weights,
     resample,
 )
-from wayword.retrieval.candidates import Candidates
 from wayword.utility import Measure
 
 ZIPF = reference.power_law(1.0)
@@ -37,12 +36,6 @@ def engine() -> Iterator[Engine]:
     database = DuckDB(threads=1)
     yield database
     database.close()
-
-
-def as_candidates(lists: Mapping[int, Sequence[int]]) -> Candidates:
-    rows = [(context, query) for context in sorted(lists) for query in lists[context]]
-    context, query = np.array(rows, np.int32).reshape(-1, 2).T
-    return Candidates(context, query, -np.arange(len(rows), dtype=np.float32))
 
 
 def values_of(outcome: Outcomes, config: EvaluationConfig = QUICK) -> dict[tuple[str, int], float]:
@@ -77,7 +70,9 @@ def test_estimates_are_those_of_the_reference(
     elsewhere = [replace(s, split="ranker") for s in searches[:1]]
     logbook.load(engine, [*searches, *elsewhere], rankings, ZIPF)
     measure = Measure(max_ratio=max_ratio)
-    outcome = outcomes(engine, {"some": as_candidates(lists)}, as_candidates(candidates), CONTEXTS, measure)
+    outcome = outcomes(
+        engine, {"some": logbook.as_candidates(lists)}, logbook.as_candidates(candidates), CONTEXTS, measure
+    )
     found = values_of(outcome)
     own = sum(of(s, s.query) for s in searches)
     best = sum(max((of(s, q) for q in candidates[s.context]), default=0.0) for s in searches)
@@ -110,8 +105,11 @@ def test_logged_is_1_with_several_clicks_and_weights_and_equals_a_list_of_its_eq
         Search(0),
     ]
     logbook.load(engine, searches, rankings, ZIPF)
-    lists = {"ten": as_candidates({0: range(1, 11)}), "three": as_candidates({0: range(1, 4)})}
-    outcome = outcomes(engine, lists, as_candidates({0: [1]}), CONTEXTS, Measure())
+    lists = {
+        "ten": logbook.as_candidates({0: range(1, 11)}),
+        "three": logbook.as_candidates({0: range(1, 4)}),
+    }
+    outcome = outcomes(engine, lists, logbook.as_candidates({0: [1]}), CONTEXTS, Measure())
     assert outcome.own.tolist() == [3.0 + 0.5, 10.0, 0.0]
     found = values_of(outcome)
     assert found["logged", 1] == 1.0
@@ -125,8 +123,8 @@ def test_the_share_of_bounded_terms_is_known_for_every_policy(engine: Engine) ->
     """Logged at 10, and 2 in today's rankings: the drifted own query is cut by the bound, as is a query at 1."""
     rankings = {0: {0: 2}, 1: {0: 1}, 2: {0: 10}}
     logbook.load(engine, [Search(0, (Click(0, 10),))], rankings, ZIPF)
-    lists = {"mixed": as_candidates({0: [1, 2]})}
-    outcome = outcomes(engine, lists, as_candidates({0: [2]}), CONTEXTS, Measure(max_ratio=2.0))
+    lists = {"mixed": logbook.as_candidates({0: [1, 2]})}
+    outcome = outcomes(engine, lists, logbook.as_candidates({0: [2]}), CONTEXTS, Measure(max_ratio=2.0))
     assert outcome.bounded == {"logged": 1.0, "mixed": 1 / 2, "oracle": 0.0}
 
 
@@ -225,8 +223,8 @@ def test_nothing_to_test_gives_empty_tables(engine: Engine) -> None:
         [Search(0, (Click(0, 1),), split="ranker")],
     ):
         logbook.load(engine, searches, {0: {0: 1}}, ZIPF)
-        lists = {"some": as_candidates({0: [0]})}
-        outcome = outcomes(engine, lists, as_candidates({}), CONTEXTS, Measure())
+        lists = {"some": logbook.as_candidates({0: [0]})}
+        outcome = outcomes(engine, lists, logbook.as_candidates({}), CONTEXTS, Measure())
         estimates, differences = estimate(outcome, QUICK)
         assert (estimates.num_rows, differences.num_rows) == (0, 0)
         assert "effective_n" in estimates.column_names

@@ -1,6 +1,6 @@
 """List utility on the log: against the reference, and beside Utility@k, which it leaves as it is."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -14,7 +14,6 @@ from wayword.config import EvaluationConfig
 from wayword.engines import Engine
 from wayword.engines.duck import DuckDB
 from wayword.evaluation import CUTOFFS, LIST_UTILITY, METRICS, UTILITY, Outcomes, estimate, outcomes
-from wayword.retrieval.candidates import Candidates
 from wayword.utility import Measure
 
 ZIPF = reference.power_law(1.0)
@@ -27,12 +26,6 @@ def engine() -> Iterator[Engine]:
     database = DuckDB(threads=1)
     yield database
     database.close()
-
-
-def as_candidates(lists: Mapping[int, Sequence[int]]) -> Candidates:
-    rows = [(context, query) for context in sorted(lists) for query in lists[context]]
-    context, query = np.array(rows, np.int32).reshape(-1, 2).T
-    return Candidates(context, query, -np.arange(len(rows), dtype=np.float32))
 
 
 def values_of(outcome: Outcomes, metric: str) -> dict[tuple[str, int], float]:
@@ -78,9 +71,9 @@ def test_list_utility_is_that_of_the_reference(
     assume(sum(of(s, s.query) for s in searches) > 0)
     logbook.load(engine, searches, rankings, ZIPF)
     lists = {"some": some, "others": others}
-    listed = {name: as_candidates(found) for name, found in lists.items()}
+    listed = {name: logbook.as_candidates(found) for name, found in lists.items()}
     measure = Measure(max_ratio=max_ratio, max_weight=max_weight)
-    outcome = outcomes(engine, listed, as_candidates(some), CONTEXTS, measure)
+    outcome = outcomes(engine, listed, logbook.as_candidates(some), CONTEXTS, measure)
     found = values_of(outcome, LIST_UTILITY)
     expected = {
         (name, k): reference.list_utility_at(k, searches, lists[name], of) for name in lists for k in CUTOFFS
@@ -110,7 +103,11 @@ def test_of_judgments_it_is_the_utility_of_the_best_shown_query(
     assume(own > 0)
     logbook.load(engine, searches, rankings, ZIPF)
     outcome = outcomes(
-        engine, {"some": as_candidates(lists)}, as_candidates(lists), CONTEXTS, Measure(variant)
+        engine,
+        {"some": logbook.as_candidates(lists)},
+        logbook.as_candidates(lists),
+        CONTEXTS,
+        Measure(variant),
     )
     assert values_of(outcome, LIST_UTILITY) == pytest.approx(
         {
@@ -125,8 +122,10 @@ def test_two_queries_may_each_serve_one_click(engine: Engine) -> None:
     """Two clicks of one search: the logged query shows both at 2, the others one each at 1."""
     rankings = {0: {0: 2, 1: 3}, 1: {0: 1}, 2: {1: 1}}
     logbook.load(engine, [Search(0, (Click(0, 2), Click(1, 3)))], rankings, ZIPF)
-    lists = {"logged alone": as_candidates({0: [0]}), "both": as_candidates({0: [1, 2]})}
-    found = values_of(outcomes(engine, lists, as_candidates({0: [0]}), CONTEXTS, Measure()), LIST_UTILITY)
+    lists = {"logged alone": logbook.as_candidates({0: [0]}), "both": logbook.as_candidates({0: [1, 2]})}
+    found = values_of(
+        outcomes(engine, lists, logbook.as_candidates({0: [0]}), CONTEXTS, Measure()), LIST_UTILITY
+    )
     assert [found["logged alone", k] for k in CUTOFFS] == pytest.approx([1.0, 1.0, 1.0])
     assert [found["both", k] for k in CUTOFFS] == pytest.approx([2 / 2, (2 + 3) / 2, (2 + 3) / 2])
 
