@@ -17,7 +17,7 @@ from wayword.policies import NAMES
 from wayword.progress import Bars
 from wayword.report import dial_of, estimates_of
 from wayword.retrieval.graph import MODES
-from wayword.serving.completer import Completer
+from wayword.serving.policy_completer import PolicyCompleter
 from wayword.stages.estimates import DIAL
 from wayword.text import normalise
 from wayword.workspace import Workspace
@@ -194,7 +194,7 @@ def test_in_mode_prefix_every_completion_goes_on_from_the_text(
 
 
 def test_acceptance_is_that_of_the_completer(undisturbed: Made) -> None:
-    completer = Completer.open(undisturbed.path)
+    completer = PolicyCompleter.open(undisturbed.path)
     answers = {}
     for acceptance in (0.0, 0.5, 1.0):
         told = wayword("complete", undisturbed.path, "v", "--json", "--acceptance", acceptance)
@@ -237,7 +237,7 @@ def test_one_json_object_per_line_whatever_is_typed(end: bytes, last: bool, undi
     answers = [json.loads(line) for line in told.out.decode("utf-8").split("\n")[:-1]]
     texts = [line.decode("utf-8", "replace") for line in LINES]
     assert [answer["prefix"] for answer in answers] == texts
-    completer = Completer.open(undisturbed.path)
+    completer = PolicyCompleter.open(undisturbed.path)
     for answer, text in zip(answers, texts, strict=True):
         assert list(answer) == ["prefix", "completions"]
         expected = [

@@ -149,7 +149,7 @@ def test_in_mode_prefix_every_query_goes_on_from_the_text(
     )
     contexts = from_prefixes(PREFIXES[:-1])
     found = dialled_policy.complete(contexts, 10, mode=PREFIXED)
-    texts = expected.retriever._texts
+    texts = expected.retriever.texts
     assert len(found.query) > 20
     assert all(texts[q].startswith(PREFIXES[x]) for x, q, _ in rows(found))
     assert (np.bincount(found.context, minlength=len(PREFIXES) - 1)[[0, 1, 2, 3, 4, 5]] > 0).all()

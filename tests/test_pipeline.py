@@ -25,7 +25,7 @@ from wayword.config import Config
 from wayword.engines.duck import DuckDB
 from wayword.errors import WorkspaceError
 from wayword.progress import Reporter
-from wayword.serving.completer import Completer
+from wayword.serving.policy_completer import PolicyCompleter
 from wayword.stages import contexts, demand, estimates, log, propensity, ranker, rankings, retriever
 from wayword.workspace import Workspace, building
 
@@ -223,7 +223,7 @@ def test_two_folders_get_equal_bytes(undisturbed: Made, world: Path, tmp_path: P
 
 
 def _answers(workspace: Path) -> list[Any]:
-    return Completer.open(workspace).complete_many(PREFIXES, 5)
+    return PolicyCompleter.open(workspace).complete_many(PREFIXES, 5)
 
 
 @cache

@@ -13,7 +13,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Completer": ("wayword.serving.completer", "Completer"),
-    "Completion": ("wayword.serving.completer", "Completion"),
+    "Completion": ("wayword.completion", "Completion"),
     "Config": ("wayword.config", "Config"),
     "WaywordError": ("wayword.errors", "WaywordError"),
     "Workspace": ("wayword.workspace", "Workspace"),
@@ -38,13 +38,14 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from wayword.completion import Completion
     from wayword.config import Config
     from wayword.errors import WaywordError
     from wayword.pipeline import run
     from wayword.report import differences_of as differences
     from wayword.report import estimates_of as estimates
     from wayword.reproduction.reproduce import reproduce
-    from wayword.serving.completer import Completer, Completion
+    from wayword.serving.completer import Completer
     from wayword.simulation.simulate import simulate
     from wayword.workspace import Workspace
 

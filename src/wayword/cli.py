@@ -185,6 +185,48 @@ def evaluate(
 
 
 @app.command()
+def index(
+    workspace: WorkspacePath,
+    config: Annotated[
+        Path | None,
+        typer.Option(help="Settings (TOML), of which [index] is used. [default: those of the workspace]"),
+    ] = None,
+    use: Annotated[
+        str | None, typer.Option(metavar="VERSION", help="Serve this version again, and build nothing.")
+    ] = None,
+    versions: Annotated[bool, typer.Option("--versions", help="List the versions that are there.")] = False,
+) -> None:
+    """Write what is served: a finished list for every known text. `wayword run` does this too.
+
+    Example: `wayword index workspace`
+
+    With other settings: `wayword index workspace --config wayword.toml`
+
+    The version before, if the newest is not good: `wayword index workspace --use 0123456789abcdef`
+    """
+    from wayword.config import Config
+    from wayword.index import versions as known
+    from wayword.pipeline import index_of
+    from wayword.progress import Bars
+    from wayword.serving.completer import ROOT
+    from wayword.workspace import Workspace
+
+    opened = Workspace.open(workspace)
+    root = opened.path / ROOT
+    if versions:
+        current = known.current(root).name
+        shell.write("\n".join(f"{name}{'  current' * (name == current)}" for name in known.versions(root)))
+        return
+    if use is not None:
+        known.point(root, use)
+    else:
+        settings = Config.load(config) if config else opened.config
+        with Bars(_errors()).shown() as bars:
+            index_of(opened, settings, bars)
+    typer.echo(f"The current version is {known.current(root).name}.", err=True)
+
+
+@app.command()
 def complete(
     workspace: WorkspacePath,
     prefix: Annotated[
@@ -214,11 +256,11 @@ def complete(
 
     A prefix that begins with a dash comes last, after two dashes: `wayword complete workspace -- -v`
     """
-    from wayword.serving.completer import Completer
+    from wayword.serving.policy_completer import PolicyCompleter
     from wayword.workspace import Workspace
 
     opened = Workspace.open(workspace)
-    completer = Completer.open(opened)
+    completer = PolicyCompleter.open(opened)
     known = dict(_pair(text) for text in context or [])
     typed = shell.lines_in() if prefix == "-" else [[shell.given(prefix)]]
     for prefixes in typed:

@@ -159,6 +159,24 @@ class EvaluationConfig:
 
 
 @dataclass(frozen=True)
+class IndexConfig:
+    """[index]: what is served."""
+
+    policy: Literal["expected", "diverse"] = "expected"
+    """Which policy's lists are served."""
+    acceptance: float = 0.0
+    """From utility (0) to what people would have typed anyway (1)."""
+    kept: int = 15
+    """So many queries of a list are kept: what a page shows and some to spare, for what is denied later."""
+    withhold: str = "email card phone"
+    """Queries that look like these are never shown, nor kept in the index."""
+    min_users: int = 0
+    """Queries that fewer people have searched for are never shown, where the log says who searched (0: all are)."""
+    versions: int = 3
+    """So many versions of the index are kept, the current one among them."""
+
+
+@dataclass(frozen=True)
 class Config:
     """All tables of `wayword.toml`."""
 
@@ -172,6 +190,7 @@ class Config:
     features: FeaturesConfig = field(default_factory=FeaturesConfig)
     ranker: RankerConfig = field(default_factory=RankerConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
+    index: IndexConfig = field(default_factory=IndexConfig)
 
     @classmethod
     def load(cls, path: Path | str | None) -> "Config":
@@ -269,6 +288,10 @@ _RANGES: dict[str, tuple[float, float]] = {
     "evaluation.level": (0.5, 0.9999),
     "evaluation.max_ratio": (1e-9, UNBOUNDED),
     "evaluation.max_weight": (1.0, UNBOUNDED),
+    "index.acceptance": (0.0, 1.0),
+    "index.kept": (1, 1000),
+    "index.min_users": (0, 2**53),
+    "index.versions": (1, 1000),
     "prefixes.seed": (0, 2**31 - 1),
     "retriever.seed": (0, 2**31 - 1),
     "features.seed": (0, 2**31 - 1),

@@ -11,7 +11,7 @@ from wayword.pipeline import run
 from wayword.policies import DEFAULT
 from wayword.progress import Bars, drawn
 from wayword.report import print_estimates
-from wayword.serving.completer import Completer
+from wayword.serving.policy_completer import PolicyCompleter
 from wayword.simulation.simulate import simulate
 
 PREFIXES = ("vid", "mail", "photo", "text ed", "music pl", "game")
@@ -33,7 +33,7 @@ def show(out: Path, *, clicks: int, seed: int, console: Console, errors: Console
         )
     print_estimates(finished, console)
     console.print()
-    console.print(_beside(Completer.open(finished)))
+    console.print(_beside(PolicyCompleter.open(finished)))
     console.print("\nNext:", style="bold")
     command = _command(sys.argv[0])
     for line in (
@@ -56,7 +56,7 @@ def _command(called: str) -> str:
     return called if Path(called).parent.name and not (found and Path(found).samefile(called)) else "wayword"
 
 
-def _beside(completer: Completer) -> Table:
+def _beside(completer: PolicyCompleter) -> Table:
     """A few prefixes with what is most popular and what leads furthest."""
     table = Table(title="A few prefixes: most popular completion, and Wayword's")
     for column in ("typed", "most popular", "wayword"):

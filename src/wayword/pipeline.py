@@ -3,8 +3,10 @@
 raw log ──log──► searches, clicks ──rankings──► the universe and the log in numbers
   ──contexts──► who typed what ──propensity──► p[rank] ──demand──► what people want behind each query
   ──retriever──► context → candidates ──ranker──► candidates → order ──estimates──► Utility@k
+  ──index──► what is served
 """
 
+import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,6 +17,7 @@ from wayword.artefact import digest_of_file
 from wayword.config import Config, RetrieverConfig
 from wayword.errors import ConfigError, MissingExtra
 from wayword.evaluation import METRICS
+from wayword.index.build import build as build_index
 from wayword.progress import Reporter
 from wayword.stages import Folders, Report, contexts, demand, estimates, propensity, ranker, retriever
 from wayword.stages import log as log_stage
@@ -67,8 +70,18 @@ def run(
         for name, stage in planned.items():
             build.stage(name, stage.inputs, stage.make, after=stage.after)
         workspace = build.finish(settings.saved())
-        tell.finish(build.made)
-        return workspace
+    made = index_of(workspace, settings, tell)
+    tell.finish([*build.made, *made])
+    return workspace
+
+
+def index_of(workspace: Workspace, settings: Config, reporter: Reporter) -> list[str]:
+    """Write what is served, unless it is there already; it is the current version afterwards."""
+    reporter.begin("index")
+    started = time.monotonic()
+    _, made = build_index(workspace, settings.index, reporter.advance)
+    reporter.end("index", reused=not made, seconds=time.monotonic() - started)
+    return ["index"] if made else []
 
 
 @dataclass(frozen=True)

@@ -140,7 +140,7 @@ def test_likeness_is_that_of_the_loop(counted: Counted, typed: str) -> None:
     wanted = {number: query for number, query in enumerate(sorted(counted)) if counted[query]}
     found = built(counted)
     rows, weight = found._words.sharing(code_points([typed]).values)
-    assert dict(zip(found._wanted[rows].tolist(), weight.tolist(), strict=True)) == pytest.approx(
+    assert dict(zip(found.wanted[rows].tolist(), weight.tolist(), strict=True)) == pytest.approx(
         likeness(wanted, typed), rel=1e-5
     )
 

@@ -21,11 +21,8 @@ from wayword.retrieval.graph import (
     PREFIXED,
     GraphRetriever,
     Recorded,
-    load_affinity,
-    load_rows,
-    save_affinity,
-    save_rows,
 )
+from wayword.retrieval.saved import load_affinity, load_rows, save_affinity, save_rows
 
 TEXTS = ["bag", "bag red", "boot", "shoe", "shoe blue", "shoe red", "shore", "umbrella red"]
 Numbers = Sequence[Sequence[float]]
@@ -67,7 +64,7 @@ def own_pages() -> GraphRetriever:
 
 def ask(retriever: GraphRetriever, text: str, mode: str = ANY, k: int = 20) -> list[tuple[str, float, str]]:
     found = retriever.retrieve(from_prefixes([text]), k, mode)
-    texts = retriever._texts
+    texts = retriever.texts
     return [
         (texts[q], s, source)
         for q, s, source in zip(found.query.tolist(), found.score.tolist(), found.sources(), strict=True)

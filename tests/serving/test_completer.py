@@ -1,28 +1,35 @@
-"""What is served is what was evaluated."""
+"""What is served is what was evaluated, whatever is typed, and follows what changes on disk."""
 
-from collections.abc import Callable
+import json
+import logging
+import shutil
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from runs import Made
-from wayword import pipeline, tables
-from wayword.config import Config
-from wayword.contexts import from_prefixes
-from wayword.errors import WaywordError
+from wayword import tables
+from wayword.completion import Completion
+from wayword.config import Config, IndexConfig
+from wayword.errors import WaywordError, WorkspaceError
+from wayword.index import versions
+from wayword.index.build import build
+from wayword.index.overrides import FILE, Overrides
+from wayword.pipeline import run
+from wayword.retrieval.graph import MODES
 from wayword.serving.completer import Completer
-from wayword.stages.estimates import load_policies
+from wayword.serving.policy_completer import PolicyCompleter
+from wayword.simulation.simulate import simulate
+from wayword.stages import contexts
 from wayword.text import normalise
 from wayword.workspace import Workspace
 
-POLICIES = ("random", "popular", "retriever", "unbiased", "expected", "diverse")
 ODD = [
     "",
     " ",
-    "video",
-    "VIDEO ",
     "x" * 10_000,
     "\0",
     "a\tb\x07",
@@ -33,122 +40,290 @@ ODD = [
     "-",
     "İ",
     "ﬁ",
+    "tv\x1fde",
+    "\n",
 ]
 
 
-@pytest.fixture(scope="module")
-def completer(undisturbed: Made) -> Completer:
-    return Completer.open(undisturbed.path)
+@pytest.fixture
+def copied(undisturbed: Made, tmp_path: Path) -> Path:
+    return undisturbed.copy(tmp_path / "workspace")
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-def test_the_served_list_is_the_offline_policys_list(
-    policy: str, undisturbed: Made, completer: Completer
-) -> None:
+def _served(path: Path) -> Completer:
+    """One that looks at the disk whenever it is asked."""
+    found = Completer.open(path)
+    found._next_look = 0.0
+    return found
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_known_or_not_the_answer_is_that_of_the_policy(mode: str, undisturbed: Made) -> None:
     workspace = Workspace.open(undisturbed.path)
-    at = {stage: workspace.folder(stage) for stage in workspace.manifest["stages"]}
-    texts = tables.read(at["rankings"], "queries")["shown"].to_pylist()
-    typed = tables.read(at["contexts"], "contexts")["prefix"].to_pylist()[::5]
-    offline = load_policies(at, workspace.config)[policy].complete(from_prefixes(typed), 10)
-    expected: list[list[tuple[str, float]]] = [[] for _ in typed]
-    for context, query, score in zip(offline.context, offline.query, offline.score, strict=True):
-        expected[context].append((texts[query], float(score)))
-    served = completer.complete_many(typed, 10, policy=policy)
-    assert [[(c.query, c.score) for c in found] for found in served] == expected
-    assert sum(map(len, expected)) > 500
-
-
-@pytest.mark.parametrize("policy", POLICIES)
-def test_a_list_is_the_same_alone_as_among_others(policy: str, completer: Completer) -> None:
-    prefixes = [*ODD, "v", "vi", "mail", "video pl"]
-    together = completer.complete_many(prefixes, 7, policy=policy)
-    assert together == [completer.complete(prefix, 7, policy=policy) for prefix in prefixes]
-    assert completer.complete_many(prefixes[::-1], 7, policy=policy) == together[::-1]
-    assert [found[:3] for found in together] == completer.complete_many(prefixes, 3, policy=policy)
-
-
-@pytest.mark.parametrize("policy", POLICIES)
-def test_scores_never_rise_along_a_list(policy: str, completer: Completer) -> None:
-    for found in completer.complete_many([*ODD, *"abcdefghijklmnopqrstuvwxyz"], 1000, policy=policy):
-        scores = [c.score for c in found]
-        assert scores == sorted(scores, reverse=True)
-        assert len({c.query for c in found}) == len(found)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda text: f"  {text.upper()} ",
-        lambda text: text.replace(" ", "-"),
-        lambda text: text.replace(" ", "\t \0"),
-        lambda text: f"{text[0]}'{text[1:]}",
-        lambda text: "".join(chr(ord(c) + 0xFEE0) if c.isalpha() else c for c in text),
-    ],
-    ids=["capitals", "hyphens", "controls", "apostrophe", "full width"],
-)
-def test_a_typed_text_is_normalised(change: Callable[[str], str], completer: Completer) -> None:
-    assert normalise("  VIDEO-pl ") == "video pl"
-    two_words = [c.query for c in completer.complete("", 1000, policy="popular") if " " in c.query][:5]
-    assert two_words
-    for query in two_words:
-        expected = completer.complete(query[:-1])
-        assert expected
-        assert completer.complete(change(query[:-1])) == expected
-
-
-def test_nothing_asked_nothing_answered(completer: Completer) -> None:
-    assert completer.complete_many([]) == []
-
-
-@pytest.mark.parametrize(
-    ("ask", "message"),
-    [
-        (lambda c: c.complete("v", policy="best"), "Found policy 'best'; expected one of random, popular"),
-        (lambda c: c.complete("v", 0), "Found k = 0; expected a number from 1"),
-        (lambda c: c.complete("v", 1001), "Found k = 1001"),
-        (
-            lambda c: c.complete("v", context={"shop": "x"}),
-            "Found context shop; the log's context columns are: none",
-        ),
-    ],
-)
-def test_a_wrong_question_is_said_clearly(
-    ask: Callable[[Completer], object], message: str, completer: Completer
-) -> None:
-    with pytest.raises(WaywordError, match=message):
-        ask(completer)
-
-
-@pytest.fixture(scope="module")
-def with_columns(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Completer:
-    """A log that also knows the shop and the hour."""
-    folder = tmp_path_factory.mktemp("columns")
-    log = pq.read_table(world / "clicks.parquet")
-    places = range(log.num_rows)
-    log = log.append_column("shop", pa.array(["north" if i % 2 else "south" for i in places]))
-    log = log.append_column("hour", pa.array([float(i % 24) for i in places]))
-    pq.write_table(log, folder / "clicks.parquet")
-    config = Config.parse(
-        {"retriever": {"model": "popular"}, "ranker": {"rounds": 5}, "features": {"dimensions": 2}}
+    texts = tables.read(workspace.folder("rankings"), "queries")["text"].to_pylist()
+    typed = sorted(
+        {text[:end] for text in texts[::7] for end in range(1, len(text) + 1, 3)} | set(texts[::5])
     )
-    return Completer.open(
-        pipeline.run(
-            folder / "clicks.parquet", world / "rankings.parquet", out=folder / "workspace", config=config
+    typed += [text[:4] + text[5:9] for text in texts[::40]] + ["zzzz qqqq", "player zzz", *ODD]
+    served, policy = Completer.open(undisturbed.path), PolicyCompleter.open(workspace)
+    known = 0
+    for prefix, expected in zip(typed, policy.complete_many(typed, 10, mode=mode), strict=True):
+        assert served.complete(prefix, 10, mode=mode) == expected, prefix
+        known += normalise(prefix) in served.index.lists
+    assert 300 < known < len(typed) - 20
+
+
+@pytest.mark.parametrize("k", [1, 3, 11, 15, 16, 40])
+def test_any_length_of_list(k: int, undisturbed: Made) -> None:
+    served, policy = Completer.open(undisturbed.path), PolicyCompleter.open(undisturbed.path)
+    for prefix in ("v", "vi", "video", "m", "mail c", "x"):
+        assert served.complete(prefix, k) == policy.complete(prefix, k)
+
+
+def test_every_beginning_of_every_query_is_known(undisturbed: Made) -> None:
+    workspace = Workspace.open(undisturbed.path)
+    texts = tables.read(workspace.folder("rankings"), "queries")["text"].to_pylist()
+    lists = Completer.open(undisturbed.path).index.lists
+    assert all(text[:end].rstrip() in lists for text in texts for end in range(1, len(text) + 1))
+
+
+def test_contexts_of_the_log_have_lists_of_their_own(tmp_path: Path) -> None:
+    """In which part of the archive people look says much of what they want."""
+    data = simulate("packages", clicks=8000, depth=10, part=0.95, out=tmp_path / "data")
+    config = Config.parse({"retriever": {"model": "popular"}, "ranker": {"rounds": 2, "max_contexts": 50}})
+    workspace = run(data / "clicks.parquet", data / "rankings.parquet", out=tmp_path / "w", config=config)
+    served, policy = Completer.open(workspace), PolicyCompleter.open(workspace)
+    columns = served.index.columns
+    assert list(columns.values) == ["part"]
+    logged = contexts.load(workspace.folder("contexts")).to_pylist()
+    for row in [*logged[::50], {"prefix": "vidoe", "part": "games"}, {"prefix": "vi", "part": "elsewhere"}]:
+        context = {"part": row["part"]}
+        assert served.complete(row["prefix"], context=context) == policy.complete(
+            row["prefix"], context=context
         )
+    assert all(columns.key(row["prefix"], row) in served.index.lists for row in logged)
+    assert columns.key("zzz", {"part": "games"}) not in served.index.lists
+    assert served.complete("p", context={"part": "games"}) != served.complete(
+        "p", context={"part": "science"}
     )
 
 
-def test_context_columns_are_taken_as_the_log_has_them(with_columns: Completer) -> None:
-    assert with_columns.complete("v", context={"shop": "north", "hour": 3})
-    assert with_columns.complete("v", context={"hour": "3"}) == with_columns.complete(
-        "v", context={"hour": 3.0}
+# --- decided by hand
+
+
+def test_a_denied_query_leaves_no_hole_and_comes_back(copied: Path) -> None:
+    served = _served(copied)
+    before = served.complete("vi", 10)
+    Overrides.parse({"deny": [before[0].query.upper(), before[3].query]}).save(copied / "index")
+    served._next_look = 0.0
+    after = served.complete("vi", 10)
+    assert len(after) == len(before) == 10
+    assert [c for c in before if c.query not in (before[0].query, before[3].query)] == after[:8]
+    (copied / "index" / FILE).unlink()
+    served._next_look = 0.0
+    assert served.complete("vi", 10) == before
+
+
+def test_denying_more_than_a_list_has_to_spare_is_answered_live(copied: Path) -> None:
+    served = _served(copied)
+    wide = served.complete("v", 40)
+    Overrides.parse({"deny": [c.query for c in wide[:20]]}).save(copied / "index")
+    served._next_look = 0.0
+    assert served.complete("v", 10) == wide[20:30]
+    assert (
+        served.complete("vidoe", 10)
+        == [c for c in _served_without(copied, "vidoe") if c not in wide[:20]][:10]
     )
-    assert with_columns.complete("v", context={"shop": "\ud800"})
-    assert with_columns.complete("v", context={"shop": None}) == with_columns.complete("v")
 
 
-def test_a_context_column_that_does_not_fit_is_said_clearly(with_columns: Completer) -> None:
-    with pytest.raises(WaywordError, match="Found context shpo; the log's context columns are: shop, hour"):
-        with_columns.complete("v", context={"shpo": "north"})
-    with pytest.raises(WaywordError, match="Found 'noon' for the context column hour; expected a number"):
-        with_columns.complete("v", context={"hour": "noon"})
+def _served_without(copied: Path, prefix: str) -> list[Completion]:
+    hidden = Overrides.load(copied / "index").deny
+    return [c for c in PolicyCompleter.open(copied).complete(prefix, 60) if c.query not in hidden]
+
+
+def test_pinned_queries_come_first_even_where_nothing_is_known(copied: Path) -> None:
+    served = _served(copied)
+    before = served.complete("vi", 5)
+    pins = {"Vi": ["Black Friday", before[2].query], "zzzzqqq 77": ["Sale"]}
+    Overrides.parse({"pin": pins}).save(copied / "index")
+    served._next_look = 0.0
+    found = served.complete("vi", 5)
+    assert [c.query for c in found] == [
+        "Black Friday",
+        before[2].query,
+        *(before[n].query for n in (0, 1, 3)),
+    ]
+    assert found[0].source == "pinned"
+    assert served.complete("zzzzqqq 77", 1)[0].query == "Sale"
+
+
+def test_a_deleted_query_is_in_no_file_of_the_next_index(copied: Path) -> None:
+    served = _served(copied)
+    gone = next(c.query for c in served.complete("vi", 10) if len(c.query) > 8)
+    assert _mentions(copied, gone)
+    Overrides.parse({"delete": [gone]}).save(copied / "index")
+    served._next_look = 0.0
+    assert gone not in [c.query for c in served.complete("vi", 10)]
+    build(Workspace.open(copied), IndexConfig())
+    served._next_look = 0.0
+    assert not _mentions(copied, gone)
+    assert gone not in [c.query for c in served.complete(gone[:-1], 10)]
+    assert served.complete("vi", 10)
+
+
+def _mentions(path: Path, text: str) -> list[str]:
+    folder = versions.current(path / "index")
+    code_points = np.array([*map(ord, text)], np.int32).tobytes()
+    return [
+        str(file)
+        for file in folder.rglob("*")
+        if file.is_file() and (text.encode() in file.read_bytes() or code_points in file.read_bytes())
+    ]
+
+
+# --- what changes on disk
+
+
+def test_a_new_version_is_taken_over_and_the_old_one_can_come_back(copied: Path, earlier: Made) -> None:
+    served = _served(copied)
+    before = served.complete("vi", 10)
+    first = served.index.version
+    other = Workspace.open(earlier.path)
+    shutil.copytree(versions.current(earlier.path / "index"), copied / "index" / "0123456789abcdef")
+    versions.point(copied / "index", "0123456789abcdef")
+    served._next_look = 0.0
+    assert served.complete("vi", 10) == PolicyCompleter.open(other).complete("vi", 10)
+    assert served.index.version == "0123456789abcdef"
+    versions.point(copied / "index", first)
+    served._next_look = 0.0
+    assert served.complete("vi", 10) == before
+
+
+@pytest.mark.parametrize("harm", ["cut", "flipped", "extra", "gone", "pointer", "overrides"])
+def test_what_is_damaged_is_refused_and_what_was_there_answers(
+    harm: str, copied: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    served = _served(copied)
+    before, root = served.complete("vi", 10), copied / "index"
+    bad = shutil.copytree(versions.current(root), root / "0123456789abcdef")
+    file = bad / "lines.npy"
+    if harm == "cut":
+        file.write_bytes(file.read_bytes()[:-1])
+    elif harm == "flipped":
+        content = bytearray(file.read_bytes())
+        content[len(content) // 2] ^= 1
+        file.write_bytes(content)
+    elif harm == "extra":
+        (bad / "more.npy").write_bytes(b"")
+    elif harm == "gone":
+        file.unlink()
+    if harm == "overrides":
+        (root / FILE).write_text('{"deny": "everything"}')
+    else:
+        (root / versions.CURRENT).write_text("../../etc" if harm == "pointer" else bad.name)
+    served._next_look = 0.0
+    with caplog.at_level(logging.WARNING, "wayword"):
+        assert served.complete("vi", 10) == before
+        served._next_look = 0.0
+        assert served.complete("vi", 10) == before
+    assert len(caplog.records) == 1
+    with pytest.raises(
+        WaywordError,
+        match={"pointer": "expected the name", "overrides": "list of texts"}.get(harm, "damaged"),
+    ):
+        Completer.open(copied)
+
+
+def test_a_version_is_made_once_and_old_ones_are_removed(copied: Path) -> None:
+    workspace = Workspace.open(copied)
+    folder, made = build(workspace, IndexConfig())
+    assert not made
+    names = [build(workspace, IndexConfig(kept=kept, versions=2))[0].name for kept in (11, 12, 13)]
+    assert versions.versions(copied / "index") == names[1:]
+    assert versions.current(copied / "index").name == names[-1]
+    assert len({folder.name, *names}) == 4
+
+
+def test_the_same_workspace_gives_the_same_bytes(copied: Path, undisturbed: Made) -> None:
+    root = copied / "index"
+    shutil.rmtree(root)
+    folder, made = build(Workspace.open(copied), Config().index)
+    assert made
+    receipt = (folder / "artefact.json").read_text()
+    assert receipt == (versions.current(undisturbed.path / "index") / "artefact.json").read_text()
+
+
+# --- withheld
+
+
+def test_queries_of_few_people_and_private_ones_are_withheld(world: Path, tmp_path: Path) -> None:
+    """Everyone searches for most queries; one is typed by one person only, two are nobody's business."""
+    clicks = pq.read_table(world / "clicks.parquet").to_pylist()
+    rankings = pq.read_table(world / "rankings.parquet").to_pylist()
+    for number, row in enumerate(clicks):
+        row["user"] = f"u{number % 50}"
+    pages = [row for row in rankings if row["query"] == clicks[0]["query"]]
+    own = {"video of my dog": "alone", "ann.lee@example.org video": "u1", "video 4111 1111 1111 1111": "u2"}
+    for query, user in own.items():
+        rankings += [{**row, "query": query} for row in pages]
+        clicks += [
+            {
+                **clicks[0],
+                "query": query,
+                "user": user if query.startswith("video of") else f"u{n}",
+                "search_id": 10**9 + 1000 * ord(query[-1]) + n,
+            }
+            for n in range(30)
+        ]
+    pq.write_table(_table(clicks), tmp_path / "clicks.parquet")
+    pq.write_table(_table(rankings), tmp_path / "rankings.parquet")
+    config = Config.parse({"retriever": {"model": "popular"}, "ranker": {"rounds": 2, "max_contexts": 50}})
+    workspace = run(
+        tmp_path / "clicks.parquet", tmp_path / "rankings.parquet", out=tmp_path / "w", config=config
+    )
+    shown = {
+        c.query for prefix in ("video", "v", "ann") for c in Completer.open(workspace).complete(prefix, 1000)
+    }
+    assert "video of my dog" in shown
+    assert not shown & {"ann.lee@example.org video", "video 4111 1111 1111 1111"}
+    assert not _mentions(workspace.path, "ann lee@example org")
+    assert not _mentions(workspace.path, "4111 1111")
+    build(workspace, IndexConfig(min_users=3))
+    shown = {c.query for prefix in ("video", "v") for c in Completer.open(workspace).complete(prefix, 1000)}
+    assert shown
+    assert "video of my dog" not in shown
+
+
+def _table(rows: list[dict[str, object]]) -> pa.Table:
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return pa.table({name: [row.get(name) for row in rows] for name in names})
+
+
+# --- refusals
+
+
+@pytest.mark.parametrize("given", [{"k": 0}, {"k": 1001}, {"mode": "near"}])
+def test_bad_questions_are_refused(given: dict[str, object], undisturbed: Made) -> None:
+    with pytest.raises(WaywordError, match="expected"):
+        Completer.open(undisturbed.path).complete("v", **given)  # type: ignore[arg-type]
+
+
+def test_a_folder_without_an_index_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(WorkspaceError, match="wayword index"):
+        Completer.open(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "given", ["[]", '{"deny": "x"}', '{"allow": []}', '{"pin": []}', '{"pin": {"a": "b"}}', "{"]
+)
+def test_overrides_that_cannot_be_meant_are_refused(given: str, tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text(given)
+    with pytest.raises(WaywordError):
+        Overrides.load(tmp_path)
+
+
+def test_overrides_survive_being_saved(tmp_path: Path) -> None:
+    given = Overrides.parse({"deny": ["TV"], "delete": ["b"], "pin": {"Ü": ["Ärger", "x"]}})
+    given.save(tmp_path)
+    assert Overrides.load(tmp_path) == given
+    assert json.loads((tmp_path / FILE).read_text())["pin"] == {"ü": ["Ärger", "x"]}

@@ -53,10 +53,10 @@ class Beginnings:
 
     def __init__(self, texts: Ragged, wanted: NDArray[np.int32], words: WordIndex) -> None:
         self._texts = _frozen(texts)
-        self._wanted = _read_only(wanted)
+        self.wanted = _read_only(wanted)
         self._words = WordIndex(_frozen(words.words), _frozen(words.texts), _frozen(words.contents))
-        self._begin = _read_only(self._texts.starts[:-1][self._wanted])
-        self._end = _read_only(self._texts.starts[1:][self._wanted])
+        self._begin = _read_only(self._texts.starts[:-1][self.wanted])
+        self._end = _read_only(self._texts.starts[1:][self.wanted])
 
     @classmethod
     def build(cls, texts: Sequence[str], wanted: NDArray[np.bool_]) -> "Beginnings":
@@ -68,7 +68,7 @@ class Beginnings:
     def save(self, folder: Path) -> None:
         """Write the arrays, one file each."""
         folder.mkdir(parents=True, exist_ok=True)
-        np.save(folder / "wanted.npy", self._wanted)
+        np.save(folder / "wanted.npy", self.wanted)
         for name, rows in self._rows().items():
             np.save(folder / f"{name}.npy", rows.values)
             np.save(folder / f"{name}-starts.npy", rows.starts)
@@ -103,12 +103,12 @@ class Beginnings:
         typed = _read_only(code_points([prefix]).values)
         for source, rows, weight in self._ways(typed):
             if len(rows):
-                return Matches(self._wanted[rows], np.broadcast_to(weight, len(rows)), source)
+                return Matches(self.wanted[rows], np.broadcast_to(weight, len(rows)), source)
         return Matches(np.zeros(0, np.int32), np.zeros(0, np.float32), SOURCES[-1])
 
     def corrected(self, prefix: str, edits: int) -> NDArray[np.int32]:
         """The wanted queries that start with a text at most so many edits from the prefix, whatever its length."""
-        return self._wanted[self._near(_read_only(code_points([prefix]).values), edits)]
+        return self.wanted[self._near(_read_only(code_points([prefix]).values), edits)]
 
     def _ways(self, typed: NDArray[np.int32]) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.float32]]]:
         """Each way with the places, among the wanted queries, of what it finds, and their weights."""

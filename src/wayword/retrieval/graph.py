@@ -5,18 +5,15 @@ often it is issued, and how often this text is typed on the way. Their demands a
 the best queries are those whose pages meet it best. Nothing is guessed that could be computed.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from wayword.arrays import check_numbers, check_starts, mapped
 from wayword.contexts import PREFIX
 from wayword.demand.affinity import Affinity
 from wayword.graph import Graph, Lift, Rows
@@ -81,11 +78,11 @@ class GraphRetriever:
         """`typed[q]` is how often each prefix of q is shown by a search for q, `own[q]` the utility of q for those who
         issue it."""
         self.graph = graph
-        self._texts, self._beginnings, self._popularity = texts, beginnings, popularity
-        self._typed, self.own = typed, own
-        self._recorded = recorded
+        self.texts, self.beginnings, self.popularity = texts, beginnings, popularity
+        self.typing, self.own = typed, own
+        self.recorded = recorded
         self._place = {prefix: n for n, prefix in enumerate(recorded.prefixes)} if recorded else {}
-        self._documents_in, self._queries_in = documents_in, queries_in
+        self.documents_in, self.queries_in = documents_in, queries_in
         self._threads = threads
         self._matched = lru_cache(maxsize=1 << 14)(self._match)
 
@@ -98,7 +95,7 @@ class GraphRetriever:
     def score(self, contexts: pa.Table, typed: Typed, k: int, within: Rows | None = None) -> Candidates:
         """The best k for each context, of all queries or only those `within`."""
         factor, row = (
-            self._documents_in.rows(contexts) if self._documents_in else (np.ones((0, 0), np.float32), None)
+            self.documents_in.rows(contexts) if self.documents_in else (np.ones((0, 0), np.float32), None)
         )
         found = self.graph.best(
             typed.members,
@@ -118,7 +115,7 @@ class GraphRetriever:
         """The k queries that each context becomes most often, with how probable that is."""
         members = typed.within(mode) or typed.members
         context = np.repeat(np.arange(len(members), dtype=np.int32), np.diff(members.starts))
-        weight = members.value * self._popularity[members.column]
+        weight = members.value * self.popularity[members.column]
         total = np.bincount(context, weights=weight, minlength=len(members))
         share = (weight / np.maximum(total, 1e-12)[context]).astype(np.float32)
         kept = np.flatnonzero(share > 0)
@@ -134,8 +131,8 @@ class GraphRetriever:
         ) @ csr_array(
             (rates.value, rates.column, rates.starts), shape=(self.graph.universe, self.graph.documents)
         )
-        if self._documents_in:
-            factor, row = self._documents_in.rows(contexts)
+        if self.documents_in:
+            factor, row = self.documents_in.rows(contexts)
             if len(factor):
                 owner = np.repeat(np.arange(mixed.shape[0]), np.diff(mixed.indptr))
                 mixed.data = mixed.data * factor[row[owner], mixed.indices]
@@ -149,8 +146,8 @@ class GraphRetriever:
         query = np.concatenate([*(query for query, *_ in found), np.zeros(0, np.int32)])
         weight = np.concatenate([*(weight for _, weight, *_ in found), np.zeros(0, np.float32)])
         onward = np.concatenate([*(onward for *_, onward, _ in found), np.zeros(0, np.bool_)])
-        if self._queries_in:
-            factor, row = self._queries_in.rows(contexts)
+        if self.queries_in:
+            factor, row = self.queries_in.rows(contexts)
             if len(factor):
                 weight = weight * factor[np.repeat(row, np.diff(starts)), query]
         source = np.fromiter((source for *_, source in found), np.int8, len(found))
@@ -158,18 +155,18 @@ class GraphRetriever:
 
     def _match(self, prefix: str) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.bool_], int]:
         """Queries, their weights, whether each goes on from the prefix, and the source."""
-        found = self._beginnings.matches(prefix)
+        found = self.beginnings.matches(prefix)
         query, weight = found.query, found.weight
         if found.source != "similar":  # who types a similar query never shows this text
-            weight = weight * self._typed[query]
-        if found.source == "exact" and len(query) > 1 and self._texts[query[0]] == prefix:
+            weight = weight * self.typing[query]
+        if found.source == "exact" and len(query) > 1 and self.texts[query[0]] == prefix:
             query, weight = query[1:], weight[1:]  # a prefix always leaves something to complete
         onward = np.full(len(query), found.source in GOING_ON)
-        if not self._recorded or prefix not in self._place:
+        if not self.recorded or prefix not in self._place:
             return query, weight, onward, _SOURCE[found.source]
         if found.source not in GOING_ON:  # then what people did with this very text says more
             query, weight = query[:0], weight[:0]
-        both, shown = _as_recorded(self._recorded, self._place[prefix], query, weight)
+        both, shown = _as_recorded(self.recorded, self._place[prefix], query, weight)
         source = found.source if found.source in GOING_ON else "exact"
         return both, shown, np.isin(both, query), _SOURCE[source]
 
@@ -184,47 +181,3 @@ def _as_recorded(
     shown[np.searchsorted(both, recorded.searches.column[at])] = recorded.searches.value[at]
     shown[np.searchsorted(both, query)] += weight
     return both, shown / (recorded.of_query[both] + np.float32(1.0))
-
-
-def save_rows(rows: Rows, folder: Path, name: str) -> None:
-    """Three files that `load_rows` maps into memory."""
-    for part in ("starts", "column", "value"):
-        np.save(folder / f"{name}_{part}.npy", getattr(rows, part), allow_pickle=False)
-
-
-def load_rows(folder: Path, name: str, columns: int, rows: int | None = None) -> Rows:
-    """What `save_rows` wrote of a matrix of that size; it stays on disk until it is used."""
-    found = Rows(
-        mapped(folder / f"{name}_starts.npy", np.int64),
-        mapped(folder / f"{name}_column.npy", np.int32),
-        mapped(folder / f"{name}_value.npy", np.float32),
-    )
-    check_starts(found.starts, len(found.column))
-    check_starts(found.starts, len(found.value))
-    check_numbers(found.column, columns)
-    if rows is not None and len(found) != rows:
-        raise ValueError(f"found {len(found)} rows of {name}, expected {rows}")
-    return found
-
-
-def save_affinity(affinity: Affinity, folder: Path, name: str) -> None:
-    """A JSON file of values and one array per column."""
-    (folder / f"{name}.json").write_text(json.dumps(affinity.values, ensure_ascii=False), encoding="utf-8")
-    for number, column in enumerate(affinity.values):
-        np.save(folder / f"{name}_{number}.npy", affinity.factors[column], allow_pickle=False)
-
-
-def load_affinity(folder: Path, name: str, owners: int) -> Affinity | None:
-    """What `save_affinity` wrote, if anything."""
-    if not (folder / f"{name}.json").exists():
-        return None
-    values = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
-    factors = {
-        column: mapped(folder / f"{name}_{number}.npy", np.float32) for number, column in enumerate(values)
-    }
-    for column, known in values.items():
-        if factors[column].shape != (len(known) + 1, owners):
-            raise ValueError(
-                f"found factors {factors[column].shape} of {column}, expected {len(known) + 1} × {owners}"
-            )
-    return Affinity(values, factors)

@@ -1,140 +1,108 @@
-"""Completions in process: open a workspace once, then ask as often as you like."""
+"""Completions in process, from an index: open it once, then ask as often as you like."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import logging
+from collections.abc import Mapping
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
-import pyarrow as pa
-
-from wayword import tables
-from wayword.contexts import PREFIX
+from wayword.completion import Completion
 from wayword.errors import WaywordError
-from wayword.policies import DEFAULT, Expected, Policy
+from wayword.index import versions
+from wayword.index.index import Index
+from wayword.index.overrides import FILE, Overrides
 from wayword.retrieval.graph import ANY, MODES
-from wayword.stages.estimates import load_policies
-from wayword.stages.log import context_columns
 from wayword.text import normalise
 from wayword.workspace import Workspace
 
 MAX_PREFIX = 1000
 """So many characters of a typed text are looked at; nobody types more, and it bounds the work."""
 MAX_COMPLETIONS = 1000
-
-
-@dataclass(frozen=True)
-class Completion:
-    """A suggested query, in the form to show, and the policy's score: larger is better, and never below the next.
-
-    The score of `expected` is the expected utility as a multiple of that of the queries that the text becomes: 1 is as
-    good as to type on. `source` says who proposed it (see `retrieval.candidates.SOURCES`).
-    """
-
-    query: str
-    score: float
-    source: str
+LOOK_EVERY = 0.25
+"""Seconds between two looks at the pointer to the current version and at the overrides."""
+ROOT = "index"
+PINNED = "pinned"
+logger = logging.getLogger("wayword")
 
 
 class Completer:
-    """Answers for typed prefixes with a workspace's policies."""
+    """Answers for typed texts. A new version, or other overrides, are taken over while it answers."""
 
-    def __init__(
-        self, shown: Sequence[str], policies: Mapping[str, Policy], columns: Mapping[str, pa.DataType]
-    ) -> None:
-        self._shown = shown
-        self._policies = policies
-        self._columns = columns
+    def __init__(self, root: Path) -> None:
+        """`root` holds the versions and the pointer to the current one."""
+        self._root = root
+        self._index = Index.open(versions.current(root))
+        self._overrides = Overrides.load(root)
+        self._seen = self._state()
+        self._hidden = self._index.numbers(self._overrides.hidden)
+        self._next_look = monotonic() + LOOK_EVERY
 
     @classmethod
-    def open(cls, workspace: Workspace | Path | str) -> "Completer":
-        """Open what `wayword run` wrote."""
-        if not isinstance(workspace, Workspace):
-            workspace = Workspace.open(workspace)
-        at = {
-            stage: workspace.folder(stage) for stage in ("log", "rankings", "demand", "retriever", "ranker")
-        }
-        with workspace.reading():
-            shown = tables.read(at["rankings"], "queries")["shown"].to_pylist()
-            return cls(shown, load_policies(at, workspace.config, threads=1), context_columns(at["log"]))
+    def open(cls, path: Workspace | Path | str) -> "Completer":
+        """Open the index of a workspace, or a folder of versions of an index."""
+        path = path.path if isinstance(path, Workspace) else Path(path)
+        return cls(path if (path / versions.CURRENT).exists() else path / ROOT)
+
+    @property
+    def index(self) -> Index:
+        """The version that answers."""
+        return self._index
 
     def complete(
-        self,
-        prefix: str,
-        k: int = 10,
-        *,
-        context: Mapping[str, Any] | None = None,
-        policy: str = DEFAULT,
-        mode: str = ANY,
-        acceptance: float = 0.0,
+        self, prefix: str, k: int = 10, *, context: Mapping[str, Any] | None = None, mode: str = ANY
     ) -> list[Completion]:
         """At most k completions of a typed text, best first; `context` gives the log's extra columns, if known.
 
         Mode "prefix" shows only queries that go on from the typed text (or its correction), "any" every query that
-        leads there. `acceptance` moves `expected` and `diverse` from utility (0) to what people would have typed (1).
+        leads there.
         """
-        return self.complete_many(
-            [prefix], k, context=context, policy=policy, mode=mode, acceptance=acceptance
-        )[0]
-
-    def complete_many(
-        self,
-        prefixes: Sequence[str],
-        k: int = 10,
-        *,
-        context: Mapping[str, Any] | None = None,
-        policy: str = DEFAULT,
-        mode: str = ANY,
-        acceptance: float = 0.0,
-    ) -> list[list[Completion]]:
-        """One list for each typed text; a list is the same whatever else is asked with it."""
-        if policy not in self._policies:
-            raise WaywordError(f"Found policy {policy!r}; expected one of {', '.join(self._policies)}.")
         if not 1 <= k <= MAX_COMPLETIONS:
             raise WaywordError(f"Found k = {k}; expected a number from 1 to {MAX_COMPLETIONS}.")
         if mode not in MODES:
             raise WaywordError(f"Found mode {mode!r}; expected one of {', '.join(MODES)}.")
-        chosen = self._policies[policy]
-        if acceptance:
-            chosen = _dialled(chosen, policy, acceptance)
-        found = chosen.complete(self._contexts(prefixes, context or {}), k, mode=mode)
-        lists: list[list[Completion]] = [[] for _ in prefixes]
-        rows = zip(
-            found.context.tolist(), found.query.tolist(), found.score.tolist(), found.sources(), strict=True
-        )
-        for place, query, score, source in rows:
-            lists[place].append(Completion(self._shown[query], score, source))
-        return lists
+        if monotonic() >= self._next_look:
+            self.look()
+        typed, index = normalise(prefix[:MAX_PREFIX]), self._index
+        key = index.columns.key(typed, context) if context else typed
+        found = index.lists.find(key, k, mode, self._hidden)
+        if found is None:
+            found = index.live(typed, k, mode, context or {}, self._hidden)
+        pinned = self._overrides.pin.get(typed)
+        return _with_pinned(found, pinned, k) if pinned else found
 
-    def _contexts(self, prefixes: Sequence[str], context: Mapping[str, Any]) -> pa.Table:
-        unknown = [name for name in context if name not in self._columns]
-        if unknown:
-            known = ", ".join(self._columns) or "none"
-            raise WaywordError(f"Found context {', '.join(unknown)}; the log's context columns are: {known}.")
-        columns = {PREFIX: pa.array([normalise(text[:MAX_PREFIX]) for text in prefixes], pa.string())}
-        for name, kind in self._columns.items():
-            columns[name] = pa.array([_value(name, context.get(name), kind)] * len(prefixes), kind)
-        return pa.table(columns)
+    def look(self) -> None:
+        """Take over what has changed on disk; what cannot be read is told once, and what was there stays."""
+        self._next_look = monotonic() + LOOK_EVERY
+        state = self._state()
+        if state == self._seen:
+            return
+        self._seen = state
+        try:
+            folder = versions.current(self._root)
+            index = self._index if folder.name == self._index.version else Index.open(folder)
+            overrides = Overrides.load(self._root)
+        except WaywordError as problem:
+            logger.warning("%s Answers go on with what was there before.", problem)
+            return
+        self._index, self._overrides = index, overrides
+        self._hidden = index.numbers(overrides.hidden)
+
+    def _state(self) -> tuple[tuple[int, int, int] | None, ...]:
+        """Changes whenever one of the two files is replaced or written."""
+        return tuple(map(_stamp, (self._root / versions.CURRENT, self._root / FILE)))
 
 
-def _dialled(policy: Policy, name: str, acceptance: float) -> Policy:
-    if not 0 <= acceptance <= 1:
-        raise WaywordError(f"Found acceptance = {acceptance}; expected a number between 0 and 1.")
-    if not isinstance(policy, Expected):
-        raise WaywordError(
-            f"The policy {name!r} has no dial between utility and acceptance; {DEFAULT!r} has."
-        )
-    return replace(policy, acceptance=acceptance)
-
-
-def _value(name: str, given: Any, kind: pa.DataType) -> Any:
-    if given is None:
-        return None
+def _stamp(file: Path) -> tuple[int, int, int] | None:
     try:
-        return float(given) if pa.types.is_floating(kind) else _valid(str(given))
-    except (TypeError, ValueError, OverflowError):
-        raise WaywordError(f"Found {given!r} for the context column {name}; expected a number.") from None
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
-def _valid(text: str) -> str:
-    """Half a surrogate pair is no text; it becomes a question mark."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+def _with_pinned(found: list[Completion], pinned: tuple[str, ...], k: int) -> list[Completion]:
+    """Pinned queries first, with the best score, each query once."""
+    best = found[0].score if found else 1.0
+    first = [Completion(query, best, PINNED) for query in pinned]
+    known = set(map(normalise, pinned))
+    return [*first, *(one for one in found if normalise(one.query) not in known)][:k]

@@ -4,7 +4,6 @@ Beliefs learned on the retriever's split are judged by the clicks of the ranker'
 trusted (`Shrinkage`) and whether context columns are. Then everything is learned again from both.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +14,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from wayword import tables
-from wayword.arrays import mapped
 from wayword.config import Config
 from wayword.contexts import PREFIX
 from wayword.demand.affinity import Affinity
@@ -29,15 +26,10 @@ from wayword.engines import Engine
 from wayword.evaluation import DEEPEST
 from wayword.graph import Graph, Rows
 from wayword.logs.prefixes import table_of_cuts
+from wayword.retrieval import saved
 from wayword.retrieval.beginnings import Beginnings
-from wayword.retrieval.graph import (
-    GraphRetriever,
-    Recorded,
-    load_affinity,
-    load_rows,
-    save_affinity,
-    save_rows,
-)
+from wayword.retrieval.graph import GraphRetriever, Recorded
+from wayword.retrieval.saved import DOCUMENTS_IN, QUERIES_IN
 from wayword.stages import Advance, Folders, Report, contexts, fetch_numbered, tables_in, threads
 
 LEAST = 0.002
@@ -45,7 +37,6 @@ LEAST = 0.002
 STRENGTHS = (3.0, 10.0, 30.0)
 """Tried for the context columns: how many searches a factor of 1 is worth."""
 STEPS = 8
-BEGINNINGS, DOCUMENTS_IN, QUERIES_IN = "beginnings", "documents_in", "queries_in"
 
 
 @dataclass(frozen=True)
@@ -110,7 +101,7 @@ def write(out: Path, at: Folders, config: Config, variant: str, advance: Advance
         for kind, strength in found.strengths.items()
     }
     retriever = material.retriever(found.rates, found.volume, context)
-    _save(out, material, retriever, context)
+    saved.save(retriever, out)
     return {
         "pairs": len(material.pairs),
         "pairs in demand": len(retriever.graph.rates.column),
@@ -178,44 +169,9 @@ def _as_json(shrinkage: Shrinkage) -> dict[str, float | str]:
     return {"shape": "pooled" if shrinkage.shape == POOLED else shrinkage.shape, "unseen": shrinkage.unseen}
 
 
-def _save(out: Path, material: Material, retriever: GraphRetriever, context: Mapping[str, Affinity]) -> None:
-    save_rows(retriever.graph.rates, out, "rates")
-    save_rows(material.returned, out, "returned")
-    np.save(out / "typed.npy", material.typed, allow_pickle=False)
-    np.save(out / "own.npy", retriever.own, allow_pickle=False)
-    material.beginnings.save(out / BEGINNINGS)
-    if recorded := material.recorded:
-        save_rows(recorded.searches, out, "recorded")
-        np.save(out / "recorded_of_query.npy", recorded.of_query, allow_pickle=False)
-        tables.write_json(out / "recorded.json", recorded.prefixes)
-    for kind, affinity in context.items():
-        save_affinity(affinity, out, kind)
-
-
 def load(at: Folders, texts: list[str], popularity: NDArray[np.int64], *, threads: int = 1) -> GraphRetriever:
     """What `write` wrote, mapped into memory."""
-    folder = at["demand"]
-    returned = load_rows(folder, "returned", len(texts))
-    recorded = None
-    if (folder / "recorded.json").exists():
-        prefixes = json.loads((folder / "recorded.json").read_text(encoding="utf-8"))
-        recorded = Recorded(
-            prefixes,
-            load_rows(folder, "recorded", len(texts), len(prefixes)),
-            mapped(folder / "recorded_of_query.npy", np.float32),
-        )
-    return GraphRetriever(
-        texts,
-        Beginnings.load(folder / BEGINNINGS),
-        Graph(load_rows(folder, "rates", len(returned), len(texts)), returned, len(texts)),
-        typed=mapped(folder / "typed.npy", np.float32),
-        own=mapped(folder / "own.npy", np.float32),
-        popularity=popularity,
-        recorded=recorded,
-        documents_in=load_affinity(folder, DOCUMENTS_IN, len(returned)),
-        queries_in=load_affinity(folder, QUERIES_IN, len(texts)),
-        threads=threads,
-    )
+    return saved.load(at["demand"], texts, popularity, threads=threads)
 
 
 def _typed(texts: list[str], config: Config) -> NDArray[np.float32]:

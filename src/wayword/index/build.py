@@ -1,0 +1,226 @@
+"""From a workspace to its index: finished lists for every known text, and the retriever for all others."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from wayword import __version__, tables
+from wayword.config import IndexConfig
+from wayword.graph import Graph, Rows
+from wayword.index import lists
+from wayword.index.index import ABOUT, FORMAT, LIVE, served_policy
+from wayword.index.keys import Columns
+from wayword.index.known import known_texts
+from wayword.index.lists import Lists
+from wayword.index.overrides import Overrides
+from wayword.index.strings import Strings
+from wayword.index.versions import publish
+from wayword.index.withheld import matching
+from wayword.lists import near_duplicates
+from wayword.policies import Expected
+from wayword.retrieval import saved
+from wayword.retrieval.beginnings import Beginnings
+from wayword.retrieval.graph import MODES, GraphRetriever, Recorded
+from wayword.serving.completer import ROOT
+from wayword.stages import Advance, Report, contexts, demand, threads
+from wayword.stages.retriever import POPULARITY_OF_ALL_TRAINING
+from wayword.workspace import Workspace, digest
+
+AT_ONCE = 4096
+MOST_CONTEXTS = 2_000_000
+"""So many distinct contexts of the log get lists of their own; the others are answered live."""
+
+
+def build(
+    workspace: Workspace, config: IndexConfig, advance: Advance = lambda _done, _of: None
+) -> tuple[Path, bool]:
+    """Write the index of a workspace, unless it is there, and make it the current one. Says whether it was made."""
+    root = workspace.path / ROOT
+    overrides = Overrides.load(root)
+    used = ("log", "rankings", "contexts", "demand", "retriever")
+    version = digest(
+        {
+            "wayword": __version__,
+            "format": FORMAT,
+            "stages": [workspace.manifest["stages"][stage] for stage in used],
+            "settings": asdict(config),
+            "deleted": sorted(overrides.delete),
+        }
+    )
+
+    def make(folder: Path) -> Report:
+        with workspace.reading():
+            return _write(folder, workspace, config, overrides, advance)
+
+    return publish(root, version, make, keep=config.versions)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The queries, and which may not be shown (`hidden`), nor even be kept (`private`)."""
+
+    texts: list[str]
+    shown: list[str]
+    popularity: NDArray[np.int64]
+    private: NDArray[np.bool_]
+    hidden: NDArray[np.bool_]
+
+
+def _write(
+    folder: Path, workspace: Workspace, config: IndexConfig, overrides: Overrides, advance: Advance
+) -> Report:
+    queries = _shown(workspace, config, overrides)
+    retriever = _served(workspace, queries)
+    same = near_duplicates(queries.texts) if config.policy == "diverse" else None
+    policy = served_policy(retriever, config.policy, config.acceptance, same)
+    asked = _asked(workspace, retriever, queries)
+    shown = Strings.of(
+        "" if private else text.replace(lists.LINE_END, " ")
+        for text, private in zip(queries.shown, queries.private.tolist(), strict=True)
+    )
+    found = {mode: _lists(policy, asked.contexts, mode, config.kept, advance) for mode in MODES}
+    lists.write(
+        folder,
+        asked.keys,
+        {mode: asked.row + number * asked.contexts.num_rows for number, mode in enumerate(MODES)},
+        Lists.joined([found[mode] for mode in MODES]),
+        shown,
+    )
+    shown.save(folder, "shown")
+    Strings.of(retriever.texts).save(folder, "texts")
+    np.save(folder / "popularity.npy", retriever.popularity, allow_pickle=False)
+    if same is not None:
+        np.save(folder / "same.npy", same, allow_pickle=False)
+    (folder / LIVE).mkdir()
+    saved.save(retriever, folder / LIVE)
+    about = {
+        "format": FORMAT,
+        "wayword": __version__,
+        "policy": config.policy,
+        "acceptance": config.acceptance,
+        "kept": config.kept,
+        "columns": asked.columns.values,
+    }
+    (folder / ABOUT).write_text(json.dumps(about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    return {
+        "queries": len(queries.texts),
+        "texts": len(asked.keys),
+        "lists": 2 * asked.contexts.num_rows,
+        "withheld queries": int(queries.hidden.sum()),
+    }
+
+
+def _shown(workspace: Workspace, config: IndexConfig, overrides: Overrides) -> Shown:
+    table = tables.read(workspace.folder("rankings"), "queries")
+    texts, shown = table["text"].to_pylist(), table["shown"].to_pylist()
+    patterns = config.withhold.split()
+    private = np.array(matching(texts, patterns), bool) | np.array(matching(shown, patterns), bool)
+    private |= np.fromiter((text in overrides.delete for text in texts), bool, len(texts))
+    popularity = np.load(workspace.folder("retriever") / POPULARITY_OF_ALL_TRAINING, allow_pickle=False)
+    hidden = private | _few_users(workspace, texts, config.min_users)
+    return Shown(texts, shown, np.where(hidden, 0, popularity), private, hidden)
+
+
+def _few_users(workspace: Workspace, texts: list[str], least: int) -> NDArray[np.bool_]:
+    """Queries that fewer people have searched for; none where the log does not say who."""
+    searches = tables.read(workspace.folder("log"), "searches")
+    if least < 2 or searches["user_id"].null_count == searches.num_rows:
+        return np.zeros(len(texts), bool)
+    users = searches.group_by("text").aggregate([("user_id", "count_distinct")])
+    count = dict(zip(users["text"].to_pylist(), users["user_id_count_distinct"].to_pylist(), strict=True))
+    return np.fromiter((count.get(text, 0) < least for text in texts), bool, len(texts))
+
+
+def _served(workspace: Workspace, queries: Shown) -> GraphRetriever:
+    """The workspace's retriever, which suggests nothing hidden, and knows no private text."""
+    at = {"demand": workspace.folder("demand")}
+    whole = demand.load(at, queries.texts, queries.popularity, threads=threads())
+    private = queries.private
+    beginnings = whole.beginnings
+    if private.any():
+        wanted = np.zeros(len(queries.texts), bool)
+        wanted[np.asarray(whole.beginnings.wanted)] = True
+        blank = ["" if gone else text for text, gone in zip(queries.texts, private.tolist(), strict=True)]
+        beginnings = Beginnings.build(blank, wanted & ~private)
+    returned = whole.graph.returned
+    return GraphRetriever(
+        _without(queries.texts, private),
+        beginnings,
+        Graph(whole.graph.rates, _only(returned, ~queries.hidden[returned.column]), whole.graph.universe),
+        typed=whole.typing,
+        own=whole.own,
+        popularity=queries.popularity,
+        recorded=_public(whole.recorded, private),
+        documents_in=whole.documents_in,
+        queries_in=whole.queries_in,
+        threads=threads(),
+    )
+
+
+def _without(texts: list[str], private: NDArray[np.bool_]) -> list[str]:
+    """A private text is replaced by the one before it, so that the rest can be searched in their order."""
+    kept, last = [], ""
+    for text, gone in zip(texts, private.tolist(), strict=True):
+        last = last if gone else text
+        kept.append(last)
+    return kept
+
+
+def _only(rows: Rows, kept: NDArray[np.bool_]) -> Rows:
+    if kept.all():
+        return rows
+    starts = np.r_[0, np.cumsum(kept, dtype=np.int64)][rows.starts]
+    return Rows(starts, rows.column[kept], rows.value[kept])
+
+
+def _public(recorded: Recorded | None, private: NDArray[np.bool_]) -> Recorded | None:
+    """Without the prefixes that led to private queries alone."""
+    if recorded is None or not private.any():
+        return recorded
+    kept = _only(recorded.searches, ~private[recorded.searches.column])
+    rows = np.flatnonzero(np.diff(kept.starts) > 0)
+    return Recorded(
+        [recorded.prefixes[row] for row in rows.tolist()],
+        Rows(np.r_[0, kept.starts[1:][rows]].astype(np.int64), kept.column, kept.value),
+        recorded.of_query,
+    )
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which contexts get a list, the keys that people's texts are found by, and the context of each key."""
+
+    contexts: pa.Table
+    keys: list[str]
+    row: NDArray[np.int64]
+    columns: Columns
+
+
+def _asked(workspace: Workspace, retriever: GraphRetriever, queries: Shown) -> Asked:
+    """Every beginning of a query that is wanted, every text that was recorded, and the log's own contexts."""
+    wanted = [queries.texts[number] for number in np.asarray(retriever.beginnings.wanted).tolist()]
+    known = known_texts(wanted)
+    place = dict(zip(known.typed, known.group.tolist(), strict=True))
+    examples = list(known.example)
+    for typed in retriever.recorded.prefixes if retriever.recorded else ():
+        place[typed] = len(examples)
+        examples.append(typed)
+    columns = Columns.of(retriever)
+    logged = columns.logged(contexts.load(workspace.folder("contexts")), MOST_CONTEXTS)
+    table = pa.concat_tables([columns.table(examples, {}), logged])
+    keys = [*place, *columns.keys(logged)]
+    row = np.r_[np.fromiter(place.values(), np.int64, len(place)), len(examples) + np.arange(logged.num_rows)]
+    return Asked(table, keys, row, columns)
+
+
+def _lists(policy: Expected, asked: pa.Table, mode: str, kept: int, advance: Advance) -> Lists:
+    parts = []
+    for first in range(0, asked.num_rows, AT_ONCE):
+        part = asked.slice(first, AT_ONCE)
+        parts.append(Lists.of(policy.complete(part, kept, mode=mode), part.num_rows))
+        advance(first + part.num_rows + MODES.index(mode) * asked.num_rows, 2 * asked.num_rows)
+    return Lists.joined(parts)

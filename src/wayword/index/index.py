@@ -1,0 +1,92 @@
+"""An index, open for answering: finished lists for known texts, the retriever for the rest."""
+
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from wayword.arrays import mapped
+from wayword.artefact import damage, read_object, report_of
+from wayword.completion import Completion
+from wayword.errors import WorkspaceError
+from wayword.index.keys import Columns
+from wayword.index.lists import FinishedLists
+from wayword.index.strings import Strings
+from wayword.policies import Expected
+from wayword.retrieval import saved
+from wayword.retrieval.graph import MODES, GraphRetriever
+
+FORMAT = 1
+ABOUT, LIVE = "about.json", "live"
+MOST_ASKED = 2000
+"""So many queries are looked at for one answer, however many are hidden."""
+
+
+class Index:
+    """One version: read only, shared between threads, and between processes by the pages of its files."""
+
+    def __init__(self, folder: Path) -> None:
+        about = read_object(folder / ABOUT)
+        if about.get("format") != FORMAT:
+            raise WorkspaceError(
+                f"The index {folder} has the format {about.get('format')!r}; this version of Wayword reads {FORMAT}. "
+                "Build it again with `wayword index`."
+            )
+        self.version, self.about = folder.name, about
+        self.report: dict[str, Any] = report_of(folder)
+        self.columns = Columns(dict(about["columns"]))
+        self.shown, self.texts = Strings.load(folder, "shown"), Strings.load(folder, "texts")
+        self.lists = FinishedLists(folder, self.shown, MODES, int(about["kept"]))
+        self.popularity = mapped(folder / "popularity.npy", np.int64)
+        self.retriever = saved.load(folder / LIVE, self.texts, self.popularity)
+        same = mapped(folder / "same.npy", np.int32) if about["policy"] == "diverse" else None
+        self._policy = served_policy(self.retriever, about["policy"], float(about["acceptance"]), same)
+
+    @classmethod
+    def open(cls, folder: Path) -> "Index":
+        """Every file is compared with its hash before anything is read: what was changed or cut short is refused."""
+        if problem := damage(folder, thorough=True):
+            raise WorkspaceError(
+                f"The index {folder} is damaged: {problem}. Build it again with `wayword index`."
+            )
+        try:
+            return cls(folder)
+        except (OSError, ValueError, KeyError, TypeError) as found:
+            raise WorkspaceError(f"The index {folder} cannot be opened: {found}") from found
+
+    def numbers(self, texts: Iterable[str]) -> frozenset[int]:
+        """The numbers of normalised queries; those that the index does not have have none."""
+        places = ((text, bisect_left(self.texts, text)) for text in texts)
+        return frozenset(
+            place for text, place in places if place < len(self.texts) and self.texts[place] == text
+        )
+
+    def live(
+        self, typed: str, k: int, mode: str, context: Mapping[str, Any], hidden: Collection[int] = ()
+    ) -> list[Completion]:
+        """The answer that no list has: computed from the graph."""
+        asked = self.columns.table([typed], context)
+        found = self._policy.complete(asked, min(k + len(hidden), max(k, MOST_ASKED)), mode=mode)
+        rows = zip(found.query.tolist(), found.score.tolist(), found.sources(), strict=True)
+        return [
+            Completion(self.shown[query], score, source)
+            for query, score, source in rows
+            if query not in hidden
+        ][:k]
+
+
+def served_policy(
+    retriever: GraphRetriever, name: str, acceptance: float, same: NDArray[np.int32] | None
+) -> Expected:
+    """The policy that answers."""
+    if name != "diverse":
+        return Expected(retriever, acceptance)
+    returned = retriever.graph.returned
+    across = csr_array(
+        (returned.value, returned.column, returned.starts), shape=(len(returned), retriever.graph.universe)
+    )
+    return Expected(retriever, acceptance, diverse=True, exposures=csr_array(across.T), same=same)

@@ -1,0 +1,88 @@
+"""Keys: what a context is found by in the index: the typed text, and the values of columns that say something."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from wayword.contexts import PREFIX
+from wayword.retrieval.graph import GraphRetriever
+
+BETWEEN = "\x1f"
+"""Between the parts of a key. No normalised text contains it."""
+NOTHING = "\x00"
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The context columns that change what is wanted, with the values that are known to."""
+
+    values: dict[str, list[str]]
+
+    @classmethod
+    def of(cls, retriever: GraphRetriever) -> "Columns":
+        """Those that the retriever was given."""
+        found: dict[str, list[str]] = {}
+        for affinity in (retriever.documents_in, retriever.queries_in):
+            for column, values in (affinity.values if affinity else {}).items():
+                found[column] = list(dict.fromkeys([*found.get(column, []), *values]))
+        return cls(found)
+
+    def key(self, typed: str, context: Mapping[str, Any]) -> str:
+        """Of a normalised text in a context; what is not known says nothing.
+
+        >>> shops = Columns({"shop": ["de", "fr"]})
+        >>> shops.key("tv", {"shop": "de"}), shops.key("tv", {"shop": "xx"}), shops.key("tv", {})
+        ('tv\\x1fde', 'tv', 'tv')
+        """
+        given = [self._known(column, context.get(column)) for column in self.values]
+        return BETWEEN.join([typed, *given]) if any(value != NOTHING for value in given) else typed
+
+    def _known(self, column: str, value: Any) -> str:
+        return str(value) if value is not None and str(value) in self._sets[column] else NOTHING
+
+    @cached_property
+    def _sets(self) -> Mapping[str, frozenset[str]]:
+        return {column: frozenset(values) for column, values in self.values.items()}
+
+    def table(self, typed: Sequence[str], context: Mapping[str, Any]) -> pa.Table:
+        """Contexts as the retriever takes them."""
+        given = {
+            column: pa.array([_text(context.get(column))] * len(typed), pa.string()) for column in self.values
+        }
+        return pa.table({PREFIX: pa.array(typed, pa.string()), **given})
+
+    def logged(self, contexts: pa.Table, most: int) -> pa.Table:
+        """The log's distinct contexts with at least one known value, at most so many."""
+        if not self.values:
+            return self.table([], {})
+        known = {
+            column: pc.if_else(
+                pc.is_in(contexts[column].cast(pa.string()), value_set=pa.array(values, pa.string())),
+                contexts[column].cast(pa.string()),
+                None,
+            )
+            for column, values in self.values.items()
+        }
+        table = pa.table({PREFIX: contexts[PREFIX], **known})
+        some = pa.array(
+            [any(row) for row in zip(*(c.is_valid().to_pylist() for c in known.values()), strict=True)]
+        )
+        table = table.filter(some)
+        return table.group_by(table.column_names, use_threads=False).aggregate([]).slice(0, most)
+
+    def keys(self, contexts: pa.Table) -> Iterable[str]:
+        """One for each row of `logged`."""
+        columns = [
+            contexts[PREFIX].to_pylist(),
+            *(contexts[c].fill_null(NOTHING).to_pylist() for c in self.values),
+        ]
+        return map(BETWEEN.join, zip(*columns, strict=True)) if self.values else []
+
+
+def _text(value: Any) -> str | None:
+    """Half a surrogate pair is no text; it becomes a question mark."""
+    return None if value is None else str(value).encode("utf-8", "replace").decode("utf-8")

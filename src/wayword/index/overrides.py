@@ -1,0 +1,92 @@
+"""Overrides: what a team decides about completions by hand, at once and without training.
+
+`overrides.json` beside the versions of an index:
+
+    {"deny": ["some query"], "delete": ["another"], "pin": {"typed text": ["first", "second"]}}
+
+What is denied is not shown. What is deleted is not shown either, and is left out of the next index altogether. What is
+pinned to a text comes first for it, in the order given, whether or not the index knows it.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from wayword.artefact import write_atomically
+from wayword.errors import WaywordError
+from wayword.text import normalise
+
+FILE = "overrides.json"
+LARGEST = 50_000_000
+"""Bytes; a larger file is refused rather than read."""
+
+
+@dataclass(frozen=True)
+class Overrides:
+    """Texts are normalised, but for pinned queries: these are shown as they were given."""
+
+    deny: frozenset[str] = frozenset()
+    delete: frozenset[str] = frozenset()
+    pin: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, folder: Path) -> "Overrides":
+        """Those of a folder; none where there is no file."""
+        file = folder / FILE
+        try:
+            if file.stat().st_size > LARGEST:
+                raise WaywordError(f"{file} is larger than {LARGEST:,} bytes.")
+            found = json.loads(file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return cls()
+        except (OSError, ValueError, RecursionError) as problem:
+            raise WaywordError(f"Cannot read {file}: {problem}") from problem
+        return cls.parse(found, str(file))
+
+    @classmethod
+    def parse(cls, given: Any, where: str = "overrides") -> "Overrides":
+        """Check plain values.
+
+        >>> Overrides.parse({"deny": ["TV  Stand!"]}).deny
+        frozenset({'tv stand'})
+        """
+        if not isinstance(given, dict):
+            raise WaywordError(f"Found {type(given).__name__} in {where}; expected an object.")
+        if unknown := sorted(given.keys() - {"deny", "delete", "pin"}):
+            raise WaywordError(
+                f"Found {', '.join(map(repr, unknown))} in {where}; expected deny, delete or pin."
+            )
+        pins = given.get("pin", {})
+        if not isinstance(pins, dict):
+            raise WaywordError(f"Found pin = {pins!r} in {where}; expected texts with lists of queries.")
+        return cls(
+            frozenset(map(normalise, _texts(given.get("deny", []), "deny", where))),
+            frozenset(map(normalise, _texts(given.get("delete", []), "delete", where))),
+            {
+                normalise(typed): tuple(_texts(queries, f"pin {typed!r}", where))
+                for typed, queries in pins.items()
+            },
+        )
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        """What is never shown."""
+        return self.deny | self.delete
+
+    def save(self, folder: Path) -> None:
+        """All of it or nothing."""
+        given = {
+            "deny": sorted(self.deny),
+            "delete": sorted(self.delete),
+            "pin": {typed: list(queries) for typed, queries in sorted(self.pin.items())},
+        }
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(folder / FILE, json.dumps(given, indent=2, ensure_ascii=False) + "\n")
+
+
+def _texts(given: Any, what: str, where: str) -> list[str]:
+    if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
+        raise WaywordError(f"Found {what} = {given!r} in {where}; expected a list of texts.")
+    return given

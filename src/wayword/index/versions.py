@@ -1,0 +1,107 @@
+"""Versions of an index: folders beside each other, and a pointer to the current one that is swapped atomically.
+
+    current                  the name of the version that is served
+    overrides.json           what a team has decided by hand, for all versions
+    <16 hexadecimal digits>/ a version, sealed: its `artefact.json` lists every file with its hash
+
+A version is complete before it gets its name, so a killed build leaves nothing that could be served.
+"""
+
+import fcntl
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from wayword import disk
+from wayword.artefact import RECEIPT, damage, seal, to_disk, write_atomically
+from wayword.errors import WorkspaceError
+
+CURRENT = "current"
+UNFINISHED = ".unfinished-"
+_NAME = re.compile(r"[0-9a-f]{16}")
+
+
+def current(root: Path) -> Path:
+    """The folder of the current version."""
+    try:
+        name = (root / CURRENT).read_text(encoding="utf-8").strip()
+    except (OSError, ValueError) as problem:
+        raise WorkspaceError(
+            f"There is no index in {root}. Make one with `wayword index WORKSPACE`."
+        ) from problem
+    if not _NAME.fullmatch(name):
+        raise WorkspaceError(f"Found {name[:40]!r} in {root / CURRENT}; expected the name of a version.")
+    return root / name
+
+
+def publish(
+    root: Path, version: str, make: Callable[[Path], dict[str, Any]], *, keep: int
+) -> tuple[Path, bool]:
+    """The folder of a version, made current; made only if it is not there yet. Says whether it was made."""
+    folder = root / version
+    try:
+        with _locked(root):
+            made = damage(folder, thorough=True) is not None
+            if made:
+                _make(folder, make)
+            point(root, version)
+            _prune(root, version, keep)
+    except Exception as problem:
+        if isinstance(problem, WorkspaceError) or (said := disk.refusal(problem)) is None:
+            raise
+        raise WorkspaceError(f"Cannot write the index {root}. {said}") from problem
+    return folder, made
+
+
+def point(root: Path, version: str) -> None:
+    """Make a version the current one: an older one again, if the newest is not good."""
+    if not _NAME.fullmatch(version):
+        raise WorkspaceError(f"Found the version {version[:40]!r}; expected 16 hexadecimal digits.")
+    if problem := damage(root / version, thorough=False):
+        raise WorkspaceError(f"The version {version} cannot be served: {problem}.")
+    write_atomically(root / CURRENT, version + "\n")
+
+
+def versions(root: Path) -> list[str]:
+    """All complete versions, the newest last."""
+    found = [path for path in root.iterdir() if _NAME.fullmatch(path.name) and (path / RECEIPT).exists()]
+    return [path.name for path in sorted(found, key=lambda path: (path.stat().st_mtime_ns, path.name))]
+
+
+def _make(folder: Path, make: Callable[[Path], dict[str, Any]]) -> None:
+    unfinished = folder.with_name(f"{UNFINISHED}{os.getpid()}-{folder.name}")
+    try:
+        unfinished.mkdir(parents=True)
+        report = make(unfinished)
+        disk.prove_room(unfinished)
+        seal(unfinished, report)
+        shutil.rmtree(folder, ignore_errors=True)  # a damaged one, if any
+        unfinished.rename(folder)
+        to_disk(folder.parent)
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
+
+
+def _prune(root: Path, version: str, keep: int) -> None:
+    """Remove the oldest versions. A server that still has one open keeps it until it closes it."""
+    for old in [name for name in versions(root) if name != version][: -(keep - 1) or None]:
+        shutil.rmtree(root / old, ignore_errors=True)
+
+
+@contextmanager
+def _locked(root: Path) -> Iterator[None]:
+    """One build at a time; what a killed one left is removed."""
+    root.mkdir(parents=True, exist_ok=True)
+    with (root / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise WorkspaceError(f"Another process is writing {root}. Wait for it.") from None
+        for left in root.glob(f"{UNFINISHED}*"):
+            shutil.rmtree(left, ignore_errors=True)
+        yield

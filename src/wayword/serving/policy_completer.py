@@ -1,0 +1,125 @@
+"""Completions of any policy of a workspace, for people who compare policies. What is served is in `completer`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from wayword import tables
+from wayword.completion import Completion
+from wayword.contexts import PREFIX
+from wayword.errors import WaywordError
+from wayword.policies import DEFAULT, Expected, Policy
+from wayword.retrieval.graph import ANY, MODES
+from wayword.serving.completer import MAX_COMPLETIONS, MAX_PREFIX
+from wayword.stages.estimates import load_policies
+from wayword.stages.log import context_columns
+from wayword.text import normalise
+from wayword.workspace import Workspace
+
+
+class PolicyCompleter:
+    """Answers for typed prefixes with a workspace's policies."""
+
+    def __init__(
+        self, shown: Sequence[str], policies: Mapping[str, Policy], columns: Mapping[str, pa.DataType]
+    ) -> None:
+        self._shown = shown
+        self._policies = policies
+        self._columns = columns
+
+    @classmethod
+    def open(cls, workspace: Workspace | Path | str) -> "PolicyCompleter":
+        """Open what `wayword run` wrote."""
+        if not isinstance(workspace, Workspace):
+            workspace = Workspace.open(workspace)
+        at = {
+            stage: workspace.folder(stage) for stage in ("log", "rankings", "demand", "retriever", "ranker")
+        }
+        with workspace.reading():
+            shown = tables.read(at["rankings"], "queries")["shown"].to_pylist()
+            return cls(shown, load_policies(at, workspace.config, threads=1), context_columns(at["log"]))
+
+    def complete(
+        self,
+        prefix: str,
+        k: int = 10,
+        *,
+        context: Mapping[str, Any] | None = None,
+        policy: str = DEFAULT,
+        mode: str = ANY,
+        acceptance: float = 0.0,
+    ) -> list[Completion]:
+        """At most k completions of a typed text, best first; `context` gives the log's extra columns, if known.
+
+        Mode "prefix" shows only queries that go on from the typed text (or its correction), "any" every query that
+        leads there. `acceptance` moves `expected` and `diverse` from utility (0) to what people would have typed (1).
+        """
+        return self.complete_many(
+            [prefix], k, context=context, policy=policy, mode=mode, acceptance=acceptance
+        )[0]
+
+    def complete_many(
+        self,
+        prefixes: Sequence[str],
+        k: int = 10,
+        *,
+        context: Mapping[str, Any] | None = None,
+        policy: str = DEFAULT,
+        mode: str = ANY,
+        acceptance: float = 0.0,
+    ) -> list[list[Completion]]:
+        """One list for each typed text; a list is the same whatever else is asked with it."""
+        if policy not in self._policies:
+            raise WaywordError(f"Found policy {policy!r}; expected one of {', '.join(self._policies)}.")
+        if not 1 <= k <= MAX_COMPLETIONS:
+            raise WaywordError(f"Found k = {k}; expected a number from 1 to {MAX_COMPLETIONS}.")
+        if mode not in MODES:
+            raise WaywordError(f"Found mode {mode!r}; expected one of {', '.join(MODES)}.")
+        chosen = self._policies[policy]
+        if acceptance:
+            chosen = _dialled(chosen, policy, acceptance)
+        found = chosen.complete(self._contexts(prefixes, context or {}), k, mode=mode)
+        lists: list[list[Completion]] = [[] for _ in prefixes]
+        rows = zip(
+            found.context.tolist(), found.query.tolist(), found.score.tolist(), found.sources(), strict=True
+        )
+        for place, query, score, source in rows:
+            lists[place].append(Completion(self._shown[query], score, source))
+        return lists
+
+    def _contexts(self, prefixes: Sequence[str], context: Mapping[str, Any]) -> pa.Table:
+        unknown = [name for name in context if name not in self._columns]
+        if unknown:
+            known = ", ".join(self._columns) or "none"
+            raise WaywordError(f"Found context {', '.join(unknown)}; the log's context columns are: {known}.")
+        columns = {PREFIX: pa.array([normalise(text[:MAX_PREFIX]) for text in prefixes], pa.string())}
+        for name, kind in self._columns.items():
+            columns[name] = pa.array([_value(name, context.get(name), kind)] * len(prefixes), kind)
+        return pa.table(columns)
+
+
+def _dialled(policy: Policy, name: str, acceptance: float) -> Policy:
+    if not 0 <= acceptance <= 1:
+        raise WaywordError(f"Found acceptance = {acceptance}; expected a number between 0 and 1.")
+    if not isinstance(policy, Expected):
+        raise WaywordError(
+            f"The policy {name!r} has no dial between utility and acceptance; {DEFAULT!r} has."
+        )
+    return replace(policy, acceptance=acceptance)
+
+
+def _value(name: str, given: Any, kind: pa.DataType) -> Any:
+    if given is None:
+        return None
+    try:
+        return float(given) if pa.types.is_floating(kind) else _valid(str(given))
+    except (TypeError, ValueError, OverflowError):
+        raise WaywordError(f"Found {given!r} for the context column {name}; expected a number.") from None
+
+
+def _valid(text: str) -> str:
+    """Half a surrogate pair is no text; it becomes a question mark."""
+    return text.encode("utf-8", "replace").decode("utf-8")
