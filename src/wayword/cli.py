@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -236,8 +236,11 @@ def complete(
     k: Annotated[int, typer.Option("-k", min=1, max=1000, help="How many completions.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of a list.")] = False,
     policy: Annotated[
-        str, typer.Option(help="expected, diverse, unbiased, retriever, popular or random.")
-    ] = "expected",
+        str | None,
+        typer.Option(
+            help="expected, diverse, unbiased, retriever, popular or random. [default: what the index serves]"
+        ),
+    ] = None,
     mode: Mode = "any",
     acceptance: Annotated[
         float, typer.Option(min=0, max=1, help="From utility (0) to what people would have typed anyway (1).")
@@ -256,24 +259,39 @@ def complete(
 
     A prefix that begins with a dash comes last, after two dashes: `wayword complete workspace -- -v`
     """
-    from wayword.serving.policy_completer import PolicyCompleter
     from wayword.workspace import Workspace
 
     opened = Workspace.open(workspace)
-    completer = PolicyCompleter.open(opened)
     known = dict(_pair(text) for text in context or [])
+    answers = _answers(opened, policy, acceptance)
     typed = shell.lines_in() if prefix == "-" else [[shell.given(prefix)]]
     for prefixes in typed:
         with opened.reading():
-            lists = completer.complete_many(
-                prefixes, k, context=known, policy=policy, mode=mode, acceptance=acceptance
-            )
+            lists = answers(prefixes, k, known, mode)
         if as_json or prefix == "-":
             shell.write("\n".join(map(_as_json, prefixes, lists)))
         elif lists[0]:
             shell.write("\n".join(f"{c.score:10.4f}  {c.query}" for c in lists[0]))
         else:
             typer.echo(f"No completion for {prefix!r}.", err=True)
+
+
+def _answers(workspace: Any, policy: str | None, acceptance: float) -> Callable[..., list[list[Any]]]:
+    """What is served, or what a policy would say."""
+    if policy is None and not acceptance:
+        from wayword.serving.completer import Completer
+
+        served = Completer.open(workspace)
+        return lambda prefixes, k, known, mode: [
+            served.complete(prefix, k, context=known, mode=mode) for prefix in prefixes
+        ]
+    from wayword.policies import DEFAULT
+    from wayword.serving.policy_completer import PolicyCompleter
+
+    asked = PolicyCompleter.open(workspace)
+    return lambda prefixes, k, known, mode: asked.complete_many(
+        prefixes, k, context=known, policy=policy or DEFAULT, mode=mode, acceptance=acceptance
+    )
 
 
 def _as_json(prefix: str, completions: Iterable[Any]) -> str:

@@ -27,6 +27,7 @@ from wayword.retrieval.beginnings import Beginnings
 from wayword.retrieval.graph import MODES, GraphRetriever, Recorded
 from wayword.serving.completer import ROOT
 from wayword.stages import Advance, Report, contexts, demand, threads
+from wayword.stages.log import context_columns
 from wayword.stages.retriever import POPULARITY_OF_ALL_TRAINING
 from wayword.workspace import Workspace, digest
 
@@ -104,6 +105,7 @@ def _write(
         "acceptance": config.acceptance,
         "kept": config.kept,
         "columns": asked.columns.values,
+        "context": list(context_columns(workspace.folder("log"))),
     }
     (folder / ABOUT).write_text(json.dumps(about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
     return {

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from wayword.arrays import mapped
 from wayword.artefact import damage, read_object, report_of
 from wayword.completion import Completion
-from wayword.errors import WorkspaceError
+from wayword.errors import WaywordError, WorkspaceError
 from wayword.index.keys import Columns
 from wayword.index.lists import FinishedLists
 from wayword.index.strings import Strings
@@ -57,6 +57,12 @@ class Index:
             return cls(folder)
         except (OSError, ValueError, KeyError, TypeError) as found:
             raise WorkspaceError(f"The index {folder} cannot be opened: {found}") from found
+
+    def check(self, context: Mapping[str, Any]) -> None:
+        """Raise `WaywordError` for a column that the log did not have; one that says nothing is welcome."""
+        if unknown := [name for name in context if name not in self.about["context"]]:
+            known = ", ".join(self.about["context"]) or "none"
+            raise WaywordError(f"Found context {', '.join(unknown)}; the log's context columns are: {known}.")
 
     def numbers(self, texts: Iterable[str]) -> frozenset[int]:
         """The numbers of normalised queries; those that the index does not have have none."""

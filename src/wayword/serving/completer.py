@@ -63,7 +63,10 @@ class Completer:
         if monotonic() >= self._next_look:
             self.look()
         typed, index = normalise(prefix[:MAX_PREFIX]), self._index
-        key = index.columns.key(typed, context) if context else typed
+        key = typed
+        if context:
+            index.check(context)
+            key = index.columns.key(typed, context)
         found = index.lists.find(key, k, mode, self._hidden)
         if found is None:
             found = index.live(typed, k, mode, context or {}, self._hidden)
