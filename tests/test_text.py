@@ -5,7 +5,7 @@ import regex
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from wayword.text import LONGEST_CUT, cuts, normalise, normalise_distinct
+from wayword.text import LONGEST_CUT, _normalised, cuts, normalise, normalise_distinct
 
 TRICKY = [
     *"'’-?!… \t\x00\ud800\u3000\u00ad\u200b\u200c\u200d\u0301\u0345\u0600#&+´`،؟אבגßİıſŉᾳΐΣς",
@@ -125,3 +125,9 @@ def test_first_word_cuts_are_the_others_from_the_first_word_on(text: str, min_ch
 def test_a_long_text_is_cut_where_people_may_still_be_typing() -> None:
     assert len(cuts("x" * LONGEST_CUT)) == LONGEST_CUT - 1
     assert [len(cut) for cut in cuts("x" * 100_000)] == list(range(1, LONGEST_CUT + 1))
+
+
+@given(st.text(st.characters(max_codepoint=127), max_size=30))
+def test_plain_texts_are_normalised_as_all_others(text: str) -> None:
+    """The short cut for ASCII gives what the rule gives."""
+    assert normalise(text) == _normalised(text)

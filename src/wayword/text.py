@@ -57,15 +57,22 @@ def _squeeze(text: str) -> str:
     return " ".join(word for part in text.split() if (word := part.lstrip(JOINERS)))
 
 
+_ASCII = {code: _replacement(chr(code)) or None for code in range(128)}
+
+
 def normalise(text: str) -> str:
     """The form in which texts are compared; `normalise(normalise(t)) == normalise(t)`."""
-    if text.isascii() and text.isalnum():
-        return text.lower()
+    if text.isascii() and (plain := " ".join(text.lower().translate(_ASCII).split())):
+        return plain  # by far most typed texts: each character on its own
+    return _normalised(text)
+
+
+def _normalised(text: str) -> str:
     folded = _fold(text)
     plain = _fold(_squeeze("".join(map(_replacement, folded))))
     if not plain:
         return _squeeze("".join(map(_if_visible, folded)))
-    return plain if plain == _squeeze("".join(map(_replacement, plain))) else normalise(plain)
+    return plain if plain == _squeeze("".join(map(_replacement, plain))) else _normalised(plain)
 
 
 def _if_visible(character: str) -> str:
