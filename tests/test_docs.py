@@ -14,7 +14,7 @@ import wayword
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-COMMANDS = ("simulate", "run", "evaluate", "complete", "reproduce", "demo", "config")
+COMMANDS = ("simulate", "run", "evaluate", "index", "complete", "reproduce", "demo", "config")
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -44,6 +44,22 @@ def test_the_readmes_python_runs_in_under_ten_lines(tmp_path: Path) -> None:
     assert "logged 1 1.0" in lines
     assert any(re.fullmatch(r"unbiased 5 \d\.\d+", line) for line in lines)
     assert len(lines) == 20 + 5  # logged and oracle at 1, six policies at 1, 5 and 10; five completions
+
+
+def test_the_python_of_serving_runs_and_what_it_decides_is_served(tmp_path: Path) -> None:
+    (code,) = blocks(ROOT / "docs/serving.md", "python")
+    more = """
+import time
+time.sleep(0.3)
+assert first.query not in [c.query for c in completer.complete("video", k=10)]
+pinned, best = completer.complete("vid", k=2)
+assert pinned == wayword.Completion("video editor", best.score, "pinned")
+"""
+    script = tmp_path / "example.py"
+    script.write_text(code + more, encoding="utf-8")
+    done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 3
 
 
 @pytest.mark.parametrize("command", COMMANDS)
