@@ -3,6 +3,8 @@
 import json
 import logging
 import shutil
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -197,6 +199,36 @@ def test_a_new_version_is_taken_over_and_the_old_one_can_come_back(copied: Path,
     versions.point(copied / "index", first)
     served._next_look = 0.0
     assert served.complete("vi", 10) == before
+
+
+def test_no_answer_mixes_two_versions(copied: Path, earlier: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The two number queries differently. What is denied is shown by no thread, however often they are swapped."""
+    monkeypatch.setattr("wayword.serving.completer.LOOK_EVERY", 0.0)
+    root = copied / "index"
+    one, other = versions.current(root).name, "0123456789abcdef"
+    shutil.copytree(versions.current(earlier.path / "index"), root / other)
+    expected = {}
+    for name in (one, other):
+        versions.point(root, name)
+        expected[name] = Completer.open(copied).complete("vi", 10)
+    denied = {found[0].query for found in expected.values()}
+    Overrides.parse({"deny": sorted(denied)}).save(root)
+    served, until, answers = Completer.open(copied), time.monotonic() + 4.0, list[set[str]]()
+
+    def ask() -> None:
+        while time.monotonic() < until:
+            answers.append({c.query for c in served.complete("vi", 10)})
+
+    threads = [threading.Thread(target=ask) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    while time.monotonic() < until:
+        versions.point(root, one if served.index.version == other else other)
+        time.sleep(0.05)
+    for thread in threads:
+        thread.join()
+    assert len({frozenset(answer) for answer in answers}) == 2
+    assert all(len(answer) == 10 and not answer & denied for answer in answers)
 
 
 @pytest.mark.parametrize("harm", ["cut", "flipped", "extra", "gone", "pointer", "overrides"])

@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ from wayword.retrieval.graph import MODES, GraphRetriever
 
 FORMAT = 1
 ABOUT, LIVE = "about.json", "live"
+_OPENING = Lock()
+"""NumPy reads the header of a file with `ast`, which Python 3.11 cannot do in two threads (python/cpython#106905)."""
 MOST_ASKED = 2000
 """So many queries are looked at for one answer, however many are hidden."""
 
@@ -54,7 +57,8 @@ class Index:
                 f"The index {folder} is damaged: {problem}. Build it again with `wayword index`."
             )
         try:
-            return cls(folder)
+            with _OPENING:
+                return cls(folder)
         except (OSError, ValueError, KeyError, TypeError) as found:
             raise WorkspaceError(f"The index {folder} cannot be opened: {found}") from found
 

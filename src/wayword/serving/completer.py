@@ -2,7 +2,9 @@
 
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from time import monotonic
 from typing import Any
 
@@ -25,17 +27,34 @@ PINNED = "pinned"
 logger = logging.getLogger("wayword")
 
 
+@dataclass(frozen=True)
+class Served:
+    """What answers: replaced as a whole, so that no answer mixes two versions."""
+
+    index: Index
+    overrides: Overrides
+    hidden: frozenset[int]
+    """The numbers that the index gives to denied and deleted queries."""
+
+    @classmethod
+    def of(cls, root: Path, earlier: Index | None = None) -> "Served":
+        """What a folder says now; the earlier index, if it is still the current one."""
+        folder = versions.current(root)
+        index = earlier if earlier and earlier.version == folder.name else Index.open(folder)
+        overrides = Overrides.load(root)
+        return cls(index, overrides, index.numbers(overrides.hidden))
+
+
 class Completer:
     """Answers for typed texts. A new version, or other overrides, are taken over while it answers."""
 
     def __init__(self, root: Path) -> None:
         """`root` holds the versions and the pointer to the current one."""
         self._root = root
-        self._index = Index.open(versions.current(root))
-        self._overrides = Overrides.load(root)
         self._seen = self._state()
-        self._hidden = self._index.numbers(self._overrides.hidden)
+        self._served = Served.of(root)
         self._next_look = monotonic() + LOOK_EVERY
+        self._looking = Lock()
 
     @classmethod
     def open(cls, path: Workspace | Path | str) -> "Completer":
@@ -46,7 +65,7 @@ class Completer:
     @property
     def index(self) -> Index:
         """The version that answers."""
-        return self._index
+        return self._served.index
 
     def complete(
         self, prefix: str, k: int = 10, *, context: Mapping[str, Any] | None = None, mode: str = ANY
@@ -62,33 +81,30 @@ class Completer:
             raise WaywordError(f"Found mode {mode!r}; expected one of {', '.join(MODES)}.")
         if monotonic() >= self._next_look:
             self.look()
-        typed, index = normalise(prefix[:MAX_PREFIX]), self._index
-        key = typed
+        served = self._served
+        index, hidden = served.index, served.hidden
+        key = typed = normalise(prefix[:MAX_PREFIX])
         if context:
             index.check(context)
             key = index.columns.key(typed, context)
-        found = index.lists.find(key, k, mode, self._hidden)
+        found = index.lists.find(key, k, mode, hidden)
         if found is None:
-            found = index.live(typed, k, mode, context or {}, self._hidden)
-        pinned = self._overrides.pin.get(typed)
+            found = index.live(typed, k, mode, context or {}, hidden)
+        pinned = served.overrides.pin.get(typed)
         return _with_pinned(found, pinned, k) if pinned else found
 
     def look(self) -> None:
         """Take over what has changed on disk; what cannot be read is told once, and what was there stays."""
         self._next_look = monotonic() + LOOK_EVERY
-        state = self._state()
-        if state == self._seen:
-            return
-        self._seen = state
+        if (state := self._state()) == self._seen or not self._looking.acquire(blocking=False):
+            return  # nothing new, or another thread sees to it
         try:
-            folder = versions.current(self._root)
-            index = self._index if folder.name == self._index.version else Index.open(folder)
-            overrides = Overrides.load(self._root)
+            self._seen = state
+            self._served = Served.of(self._root, self._served.index)
         except WaywordError as problem:
             logger.warning("%s Answers go on with what was there before.", problem)
-            return
-        self._index, self._overrides = index, overrides
-        self._hidden = index.numbers(overrides.hidden)
+        finally:
+            self._looking.release()
 
     def _state(self) -> tuple[tuple[int, int, int] | None, ...]:
         """Changes whenever one of the two files is replaced or written."""
