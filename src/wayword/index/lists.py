@@ -172,10 +172,3 @@ class FinishedLists:
         return [
             Completion(self._shown[self._query[place]], self._score[place], source) for place in shown[:k]
         ]
-
-    def each(self, mode: str) -> Any:
-        """Every key with the numbers and scores of its queries, in the order of the keys."""
-        for key in sorted(self._keys.keys()):
-            chosen = self._list_of[mode][self._keys[key]]
-            first, last = self._starts[chosen], self._starts[chosen + 1]
-            yield key, self._query[first:last].tolist(), self._score[first:last].tolist()

@@ -53,4 +53,6 @@ class Strings(Sequence[str]):
         """The text of that number, or those of a slice."""
         if isinstance(place, slice):
             return [self[i] for i in range(*place.indices(len(self)))]
+        if place < 0:
+            place += len(self)
         return str(self._data[self._starts[place] : self._starts[place + 1]], "utf-8")
