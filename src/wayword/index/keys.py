@@ -1,6 +1,6 @@
 """Keys: what a context is found by in the index: the typed text, and the values of columns that say something."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,10 @@ from wayword.retrieval.graph import GraphRetriever
 
 BETWEEN = "\x1f"
 """Between the parts of a key. No normalised text contains it."""
-NOTHING = "\x00"
+NOTHING = "\x1e"
+"""For a column of which nothing is known."""
+_ESCAPED = str.maketrans({"\x00": "\x1e0", "\x1e": "\x1e1", "\x1f": "\x1e2"})
+"""Values may contain anything; keys may not contain NUL, at which the trie stops reading."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,8 @@ class Columns:
         return BETWEEN.join([typed, *given]) if any(value != NOTHING for value in given) else typed
 
     def _known(self, column: str, value: Any) -> str:
-        return str(value) if value is not None and str(value) in self._sets[column] else NOTHING
+        known = value is not None and str(value) in self._sets[column]
+        return str(value).translate(_ESCAPED) if known else NOTHING
 
     @cached_property
     def _sets(self) -> Mapping[str, frozenset[str]]:
@@ -74,13 +78,13 @@ class Columns:
         table = table.filter(some)
         return table.group_by(table.column_names, use_threads=False).aggregate([]).slice(0, most)
 
-    def keys(self, contexts: pa.Table) -> Iterable[str]:
+    def keys(self, contexts: pa.Table) -> list[str]:
         """One for each row of `logged`."""
-        columns = [
-            contexts[PREFIX].to_pylist(),
-            *(contexts[c].fill_null(NOTHING).to_pylist() for c in self.values),
+        given = (contexts[column].to_pylist() for column in self.values)
+        return [
+            self.key(typed, dict(zip(self.values, values, strict=True)))
+            for typed, *values in zip(contexts[PREFIX].to_pylist(), *given, strict=True)
         ]
-        return map(BETWEEN.join, zip(*columns, strict=True)) if self.values else []
 
 
 def _text(value: Any) -> str | None:
