@@ -14,7 +14,7 @@ import wayword
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-COMMANDS = ("simulate", "run", "evaluate", "index", "complete", "reproduce", "demo", "config")
+COMMANDS = ("simulate", "run", "evaluate", "index", "export", "complete", "reproduce", "demo", "config")
 
 
 def blocks(page: Path, language: str) -> list[str]:

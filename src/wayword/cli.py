@@ -2,6 +2,7 @@
 
 import json
 import math
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any
@@ -224,6 +225,39 @@ def index(
         with Bars(_errors()).shown() as bars:
             index_of(opened, settings, bars)
     typer.echo(f"The current version is {known.current(root).name}.", err=True)
+
+
+@app.command()
+def export(
+    workspace: WorkspacePath,
+    out: Annotated[Path, typer.Option(help="The file to write.")],
+    form: Annotated[
+        str, typer.Option("--format", help="jsonl, elasticsearch, opensearch or solr.")
+    ] = "jsonl",
+    k: Annotated[int, typer.Option("-k", min=1, max=1000, help="How many completions of each text.")] = 10,
+    mode: Mode = "any",
+    shortest: Annotated[int, typer.Option(min=1, help="Leave out texts with fewer characters.")] = 1,
+) -> None:
+    """What is served for every known text, as a file: for those who want no new service.
+
+    Example: `wayword export workspace --out lists.jsonl`
+
+    For a completion field: `wayword export workspace --format elasticsearch --out lists.bulk`
+
+    What is denied, deleted or pinned by hand is respected. docs/serving.md says how engines are set up and asked.
+    """
+    from wayword.index.export import export as write
+    from wayword.progress import Bars
+    from wayword.serving.completer import Completer
+    from wayword.workspace import Workspace
+
+    completer = Completer.open(Workspace.open(workspace))
+    with Bars(_errors()).shown() as bars:
+        bars.begin("export")
+        started = time.monotonic()
+        written = write(completer, out, form, k=k, mode=mode, shortest=shortest, reporter=bars)
+        bars.end("export", reused=False, seconds=time.monotonic() - started)
+    typer.echo(f"Wrote the lists of {written:,} texts to {out}.", err=True)
 
 
 @app.command()

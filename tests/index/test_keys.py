@@ -16,6 +16,10 @@ def test_contexts_that_differ_in_what_is_known_have_different_keys(rows: list[tu
     known = {(typed, *(v if v in VALUES else None for v in values)) for typed, *values in rows}
     keys = {columns.key(typed, {"shop": shop, "device": device}) for typed, shop, device in rows}
     assert len(keys) == len(known)
+    for typed, shop, device in rows:
+        given = {"shop": shop, "device": device}
+        said = {column: value for column, value in given.items() if value in VALUES}
+        assert columns.split(columns.key(typed, given)) == (typed, said)
     assert not any("\0" in key for key in keys)
 
 

@@ -44,6 +44,16 @@ class Columns:
         given = [self._known(column, context.get(column)) for column in self.values]
         return BETWEEN.join([typed, *given]) if any(value != NOTHING for value in given) else typed
 
+    def split(self, key: str) -> tuple[str, dict[str, str]]:
+        """The text and the known values that make a key.
+
+        >>> Columns({"shop": ["de"], "device": ["phone"]}).split("tv\\x1f\\x1e\\x1fphone")
+        ('tv', {'device': 'phone'})
+        """
+        typed, *values = key.split(BETWEEN)
+        given = zip(self.values, values, strict=False)
+        return typed, {column: _plain(value) for column, value in given if value != NOTHING}
+
     def _known(self, column: str, value: Any) -> str:
         known = value is not None and str(value) in self._sets[column]
         return str(value).translate(_ESCAPED) if known else NOTHING
@@ -85,6 +95,10 @@ class Columns:
             self.key(typed, dict(zip(self.values, values, strict=True)))
             for typed, *values in zip(contexts[PREFIX].to_pylist(), *given, strict=True)
         ]
+
+
+def _plain(value: str) -> str:
+    return value.replace("\x1e0", "\x00").replace("\x1e2", "\x1f").replace("\x1e1", "\x1e")
 
 
 def _text(value: Any) -> str | None:

@@ -141,6 +141,10 @@ class FinishedLists:
     def __contains__(self, key: str) -> bool:
         return key in self._keys
 
+    def keys(self) -> list[str]:
+        """All of them, sorted."""
+        return sorted(self._keys.keys())
+
     def find(self, key: str, k: int, mode: str, hidden: Collection[int] = ()) -> list[Completion] | None:
         """At most k completions without the `hidden` queries; None if the text is not known, or its list too short."""
         number = self._keys.get(key)

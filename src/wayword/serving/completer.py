@@ -93,6 +93,12 @@ class Completer:
         pinned = served.overrides.pin.get(typed)
         return _with_pinned(found, pinned, k) if pinned else found
 
+    def known(self) -> list[tuple[str, dict[str, str]]]:
+        """Every text, with the context it was typed in, that has a finished list or a pinned query."""
+        served = self._served
+        keys = {*served.index.lists.keys(), *served.overrides.pin}
+        return [served.index.columns.split(key) for key in sorted(keys)]
+
     def look(self) -> None:
         """Take over what has changed on disk; what cannot be read is told once, and what was there stays."""
         self._next_look = monotonic() + LOOK_EVERY
