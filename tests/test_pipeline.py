@@ -24,25 +24,26 @@ from wayword import disk, pipeline, xlinear
 from wayword.config import Config
 from wayword.engines.duck import DuckDB
 from wayword.errors import WorkspaceError
+from wayword.index import build as index
 from wayword.progress import Reporter
 from wayword.serving.policy_completer import PolicyCompleter
 from wayword.stages import contexts, demand, estimates, log, propensity, ranker, rankings, retriever
 from wayword.workspace import Workspace, building
 
-STAGES = ("log", "rankings", "contexts", "propensity", "demand", "retriever", "ranker", "estimates")
+STAGES = ("log", "rankings", "contexts", "propensity", "demand", "retriever", "ranker", "estimates", "index")
 PREFIXES = ["", "v", "video", "mail cl", "no such thing"]
 
 RERUN: dict[str, tuple[Any, tuple[str, ...]]] = {
     "log.retriever_share": (0.55, STAGES),
     "log.ranker_share": (0.25, STAGES),
     "rankings.on_mismatch": ("drop", STAGES[1:]),
-    "prefixes.start": ("first-word", ("contexts", "demand", "retriever", "ranker", "estimates")),
-    "prefixes.min_chars": (2, ("contexts", "demand", "retriever", "ranker", "estimates")),
-    "prefixes.passes": (2, ("contexts", "demand", "retriever", "ranker", "estimates")),
-    "prefixes.seed": (1, ("contexts", "demand", "retriever", "ranker", "estimates")),
-    "propensity.alpha": (0.5, ("propensity", "demand", "retriever", "ranker", "estimates")),
-    "demand.max_pairs": (1000, ("demand", "estimates")),
-    "demand.seed": (1, ("demand", "estimates")),
+    "prefixes.start": ("first-word", ("contexts", "demand", "retriever", "ranker", "estimates", "index")),
+    "prefixes.min_chars": (2, ("contexts", "demand", "retriever", "ranker", "estimates", "index")),
+    "prefixes.passes": (2, ("contexts", "demand", "retriever", "ranker", "estimates", "index")),
+    "prefixes.seed": (1, ("contexts", "demand", "retriever", "ranker", "estimates", "index")),
+    "propensity.alpha": (0.5, ("propensity", "demand", "retriever", "ranker", "estimates", "index")),
+    "demand.max_pairs": (1000, ("demand", "estimates", "index")),
+    "demand.seed": (1, ("demand", "estimates", "index")),
     "retriever.max_leaf": (50, ("retriever", "ranker", "estimates")),
     "retriever.max_instances": (50, ("retriever", "ranker", "estimates")),
     "retriever.seed": (1, ("retriever", "ranker", "estimates")),
@@ -65,6 +66,12 @@ RERUN: dict[str, tuple[Any, tuple[str, ...]]] = {
     "evaluation.max_ratio": (10.0, ("estimates",)),
     "evaluation.max_weight": (10.0, ("estimates",)),
     "evaluation.seed": (1, ("estimates",)),
+    "index.policy": ("diverse", ("index",)),
+    "index.acceptance": (0.5, ("index",)),
+    "index.kept": (11, ("index",)),
+    "index.withhold": ("email", ("index",)),
+    "index.min_users": (2, ("index",)),
+    "index.versions": (2, ()),
 }
 
 
@@ -116,6 +123,7 @@ def hollow(monkeypatch: pytest.MonkeyPatch) -> None:
         estimates,
     ):
         monkeypatch.setattr(module, "write", write)
+    monkeypatch.setattr(index, "_write", write)
 
 
 @pytest.mark.usefixtures("hollow")

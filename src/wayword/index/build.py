@@ -28,7 +28,7 @@ from wayword.retrieval.graph import MODES, GraphRetriever, Recorded
 from wayword.serving.completer import ROOT
 from wayword.stages import Advance, Report, contexts, demand, threads
 from wayword.stages.log import context_columns
-from wayword.stages.retriever import POPULARITY_OF_ALL_TRAINING
+from wayword.stages.retriever import popularity
 from wayword.workspace import Workspace, digest
 
 AT_ONCE = 4096
@@ -42,13 +42,13 @@ def build(
     """Write the index of a workspace, unless it is there, and make it the current one. Says whether it was made."""
     root = workspace.path / ROOT
     overrides = Overrides.load(root)
-    used = ("log", "rankings", "contexts", "demand", "retriever")
+    used = ("log", "rankings", "contexts", "demand")
     version = digest(
         {
             "wayword": __version__,
             "format": FORMAT,
             "stages": [workspace.manifest["stages"][stage] for stage in used],
-            "settings": asdict(config),
+            "settings": {name: value for name, value in asdict(config).items() if name != "versions"},
             "deleted": sorted(overrides.delete),
         }
     )
@@ -122,9 +122,9 @@ def _shown(workspace: Workspace, config: IndexConfig, overrides: Overrides) -> S
     patterns = config.withhold.split()
     private = np.array(matching(texts, patterns), bool) | np.array(matching(shown, patterns), bool)
     private |= np.fromiter((text in overrides.delete for text in texts), bool, len(texts))
-    popularity = np.load(workspace.folder("retriever") / POPULARITY_OF_ALL_TRAINING, allow_pickle=False)
+    searched = popularity({"rankings": workspace.folder("rankings")}, "retriever", "ranker")
     hidden = private | _few_users(workspace, texts, config.min_users)
-    return Shown(texts, shown, np.where(hidden, 0, popularity), private, hidden)
+    return Shown(texts, shown, np.where(hidden, 0, searched), private, hidden)
 
 
 def _few_users(workspace: Workspace, texts: list[str], least: int) -> NDArray[np.bool_]:

@@ -48,7 +48,8 @@ def publish(
             made = damage(folder, thorough=True) is not None
             if made:
                 _make(folder, make)
-            point(root, version)
+            if made or not (root / CURRENT).exists() or current(root) != folder:
+                point(root, version)
             _prune(root, version, keep)
     except Exception as problem:
         if isinstance(problem, WorkspaceError) or (said := disk.refusal(problem)) is None:

@@ -22,11 +22,8 @@ POPULARITY, POPULARITY_OF_ALL_TRAINING, TREE = "popularity.npy", "popularity_of_
 def write(out: Path, at: Folders, config: RetrieverConfig, model: str, measure: utility.Measure) -> Report:
     """Fill `out`; `model` is `popular` or `pecos`."""
     queries = tables.read(at["rankings"], "queries")
-    searches = tables.read(at["rankings"], "numbered_searches").select(["split", "query"])
-    ranked = queries["ranked"].to_numpy(zero_copy_only=False)
-    np.save(out / POPULARITY, _popularity(searches, ["retriever"], ranked), allow_pickle=False)
-    everything = _popularity(searches, ["retriever", "ranker"], ranked)
-    np.save(out / POPULARITY_OF_ALL_TRAINING, everything, allow_pickle=False)
+    np.save(out / POPULARITY, popularity(at, "retriever"), allow_pickle=False)
+    np.save(out / POPULARITY_OF_ALL_TRAINING, popularity(at, "retriever", "ranker"), allow_pickle=False)
     if model == "popular":
         return {"model": model}
     from wayword.retrieval import pecos
@@ -40,8 +37,10 @@ def write(out: Path, at: Folders, config: RetrieverConfig, model: str, measure: 
     return {"model": model, "instances": labels.shape[0], "labels": int(labels.nnz)}
 
 
-def _popularity(searches: pa.Table, splits: list[str], ranked: NDArray[np.bool_]) -> NDArray[np.int64]:
+def popularity(at: Folders, *splits: str) -> NDArray[np.int64]:
     """How many searches of the splits issued each query; a query that returns nothing is never popular."""
+    ranked = tables.read(at["rankings"], "queries")["ranked"].to_numpy(zero_copy_only=False)
+    searches = tables.read(at["rankings"], "numbered_searches").select(["split", "query"])
     chosen = searches.filter(pc.is_in(searches["split"], value_set=pa.array(splits)))
     counts = np.bincount(chosen["query"].to_numpy(), minlength=len(ranked))
     return np.where(ranked, counts, 0).astype(np.int64)
