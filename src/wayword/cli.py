@@ -251,11 +251,11 @@ def export(
     from wayword.serving.completer import Completer
     from wayword.workspace import Workspace
 
-    completer = Completer.open(Workspace.open(workspace))
+    served = Completer.open(Workspace.open(workspace)).served
     with Bars(_errors()).shown() as bars:
         bars.begin("export")
         started = time.monotonic()
-        written = write(completer, out, form, k=k, mode=mode, shortest=shortest, reporter=bars)
+        written = write(served, out, form, k=k, mode=mode, shortest=shortest, reporter=bars)
         bars.end("export", reused=False, seconds=time.monotonic() - started)
     typer.echo(f"Wrote the lists of {written:,} texts to {out}.", err=True)
 

@@ -11,18 +11,18 @@ from runs import Made
 from wayword.errors import WaywordError
 from wayword.index.export import FORMS, export
 from wayword.index.overrides import Overrides
-from wayword.serving.completer import Completer
+from wayword.serving.completer import Completer, Served
 
 
 @pytest.fixture
-def completer(undisturbed: Made, tmp_path: Path) -> Completer:
+def completer(undisturbed: Made, tmp_path: Path) -> Served:
     path = undisturbed.copy(tmp_path / "workspace")
     denied = Completer.open(path).complete("vi", 1)[0].query
     Overrides.parse({"deny": [denied], "pin": {"zz top": ['Sale "now"']}}).save(path / "index")
-    return Completer.open(path)
+    return Completer.open(path).served
 
 
-def test_json_lines_are_what_is_served(completer: Completer, tmp_path: Path) -> None:
+def test_json_lines_are_what_is_served(completer: Served, tmp_path: Path) -> None:
     written = export(completer, tmp_path / "lists", "jsonl", k=5, mode="prefix")
     lines = [json.loads(line) for line in (tmp_path / "lists").read_text().splitlines()]
     assert len(lines) == written
@@ -34,7 +34,7 @@ def test_json_lines_are_what_is_served(completer: Completer, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("form", ["elasticsearch", "opensearch"])
-def test_bulk_weights_keep_the_order_of_each_list(form: str, completer: Completer, tmp_path: Path) -> None:
+def test_bulk_weights_keep_the_order_of_each_list(form: str, completer: Served, tmp_path: Path) -> None:
     export(completer, tmp_path / "lists", form, k=4, shortest=3)
     lines = [json.loads(line) for line in (tmp_path / "lists").read_text().splitlines()]
     names, documents = [line["index"]["_id"] for line in lines[::2]], lines[1::2]
@@ -51,7 +51,7 @@ def test_bulk_weights_keep_the_order_of_each_list(form: str, completer: Complete
         assert all(weight >= 1 for weight, _ in rows)
 
 
-def test_a_dictionary_for_solr(completer: Completer, tmp_path: Path) -> None:
+def test_a_dictionary_for_solr(completer: Served, tmp_path: Path) -> None:
     export(completer, tmp_path / "lists", "solr", k=3)
     rows = [line.split("\t") for line in (tmp_path / "lists").read_text().splitlines()]
     assert all(len(row) == 3 and int(row[1]) >= 1 and row[0].endswith(row[2]) for row in rows)
@@ -61,7 +61,7 @@ def test_a_dictionary_for_solr(completer: Completer, tmp_path: Path) -> None:
     ]
 
 
-def test_what_cannot_be_written_leaves_nothing(completer: Completer, tmp_path: Path) -> None:
+def test_what_cannot_be_written_leaves_nothing(completer: Served, tmp_path: Path) -> None:
     with pytest.raises(WaywordError, match="expected one of jsonl"):
         export(completer, tmp_path / "lists", "xml")
     with pytest.raises(WaywordError, match="Cannot write"):

@@ -231,6 +231,22 @@ def test_no_answer_mixes_two_versions(copied: Path, earlier: Made, monkeypatch: 
     assert all(len(answer) == 10 and not answer & denied for answer in answers)
 
 
+def test_what_could_not_be_read_is_tried_again(copied: Path, caplog: pytest.LogCaptureFixture) -> None:
+    served, root = _served(copied), copied / "index"
+    new = shutil.copytree(versions.current(root), root / "0123456789abcdef")
+    (new / "lines.npy").rename(tmp := root / "lines.npy")
+    (root / versions.CURRENT).write_text(new.name)
+    with caplog.at_level(logging.WARNING, "wayword"):
+        for _ in range(3):
+            served._next_look = 0.0
+            served.complete("vi")
+    assert len(caplog.records) == 1
+    tmp.rename(new / "lines.npy")
+    served._next_look = 0.0
+    assert served.complete("vi")
+    assert served.index.version == new.name
+
+
 @pytest.mark.parametrize("harm", ["cut", "flipped", "extra", "gone", "pointer", "overrides"])
 def test_what_is_damaged_is_refused_and_what_was_there_answers(
     harm: str, copied: Path, caplog: pytest.LogCaptureFixture
@@ -288,42 +304,47 @@ def test_the_same_workspace_gives_the_same_bytes(copied: Path, undisturbed: Made
 # --- withheld
 
 
-def test_queries_of_few_people_and_private_ones_are_withheld(world: Path, tmp_path: Path) -> None:
-    """Everyone searches for most queries; one is typed by one person only, two are nobody's business."""
+OWN = {"video of my dog rex": "alone", "ann.lee@example.org video": "", "video 4111 1111 1111 1111": ""}
+SECRETS = ("ann lee@", "4111", "bob ray@")
+
+
+@pytest.mark.parametrize("column", ["context", "recorded"])
+def test_queries_of_few_people_and_private_ones_are_withheld(
+    column: str, world: Path, tmp_path: Path
+) -> None:
+    """One query is typed by one person only, two are nobody's business; no file holds even their beginnings."""
+    if column == "context":
+        world = simulate("packages", clicks=8000, depth=10, part=0.95, out=tmp_path / "data")
     clicks = pq.read_table(world / "clicks.parquet").to_pylist()
     rankings = pq.read_table(world / "rankings.parquet").to_pylist()
-    for number, row in enumerate(clicks):
-        row["user"] = f"u{number % 50}"
     pages = [row for row in rankings if row["query"] == clicks[0]["query"]]
-    own = {"video of my dog": "alone", "ann.lee@example.org video": "u1", "video 4111 1111 1111 1111": "u2"}
-    for query, user in own.items():
+    for query, user in OWN.items():
         rankings += [{**row, "query": query} for row in pages]
-        clicks += [
-            {
-                **clicks[0],
-                "query": query,
-                "user": user if query.startswith("video of") else f"u{n}",
-                "search_id": 10**9 + 1000 * ord(query[-1]) + n,
-            }
-            for n in range(30)
-        ]
+        more = [{**clicks[0], "query": query, "user": user or f"u{n}"} for n in range(30)]
+        clicks += [{**row, "search_id": 10**9 + 1000 * ord(query[-1]) + n} for n, row in enumerate(more)]
+    for number, row in enumerate(clicks):
+        row.setdefault("user", f"u{number % 50}")
+        if column == "recorded" and number % 9 == 0:
+            row["prefix"] = "bob.ray@example.com" if number % 2 else row["query"][:3]
     pq.write_table(_table(clicks), tmp_path / "clicks.parquet")
     pq.write_table(_table(rankings), tmp_path / "rankings.parquet")
     config = Config.parse({"retriever": {"model": "popular"}, "ranker": {"rounds": 2, "max_contexts": 50}})
     workspace = run(
         tmp_path / "clicks.parquet", tmp_path / "rankings.parquet", out=tmp_path / "w", config=config
     )
-    shown = {
-        c.query for prefix in ("video", "v", "ann") for c in Completer.open(workspace).complete(prefix, 1000)
-    }
-    assert "video of my dog" in shown
-    assert not shown & {"ann.lee@example.org video", "video 4111 1111 1111 1111"}
-    assert not _mentions(workspace.path, "ann lee@example org")
-    assert not _mentions(workspace.path, "4111 1111")
+    assert [*Completer.open(workspace).index.columns.values] == (["part"] if column == "context" else [])
+    assert "video of my dog rex" in _shown(workspace)
+    assert not _shown(workspace) & {"ann.lee@example.org video", "video 4111 1111 1111 1111"}
+    assert not [secret for secret in SECRETS if _mentions(workspace.path, secret)]
     build(workspace, IndexConfig(min_users=3))
-    shown = {c.query for prefix in ("video", "v") for c in Completer.open(workspace).complete(prefix, 1000)}
-    assert shown
-    assert "video of my dog" not in shown
+    assert _shown(workspace)
+    assert "video of my dog rex" not in _shown(workspace)
+    assert not [typed for typed, _ in Completer.open(workspace).served.known() if "my dog" in typed]
+
+
+def _shown(workspace: Workspace) -> set[str]:
+    completer = Completer.open(workspace)
+    return {c.query for prefix in ("video", "v", "ann", "bob") for c in completer.complete(prefix, 1000)}
 
 
 def _table(rows: list[dict[str, object]]) -> pa.Table:
@@ -352,6 +373,18 @@ def test_overrides_that_cannot_be_meant_are_refused(given: str, tmp_path: Path) 
     (tmp_path / FILE).write_text(given)
     with pytest.raises(WaywordError):
         Overrides.load(tmp_path)
+
+
+def test_what_is_hidden_cannot_be_pinned_and_pins_come_once() -> None:
+    pins = {"Vid": ["A b", "a  B!", "", "gone", "c\ud800"], "vid": ["D", "away"]}
+    found = Overrides.parse({"deny": ["Gone"], "delete": ["away"], "pin": pins})
+    assert found.pin == {"vid": ("A b", "c?", "D")}
+
+
+def test_a_long_mistake_is_told_briefly() -> None:
+    with pytest.raises(WaywordError) as refused:
+        Overrides.parse({"deny": ["x" * 100] * 10_000 + [1]})
+    assert len(str(refused.value)) < 500
 
 
 def test_overrides_survive_being_saved(tmp_path: Path) -> None:

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from wayword import __version__, tables
 from wayword.config import IndexConfig
+from wayword.contexts import PREFIX
 from wayword.graph import Graph, Rows
 from wayword.index import lists
 from wayword.index.index import ABOUT, FORMAT, LIVE, served_policy
@@ -19,7 +21,7 @@ from wayword.index.lists import Lists
 from wayword.index.overrides import Overrides
 from wayword.index.strings import Strings
 from wayword.index.versions import publish
-from wayword.index.withheld import matching
+from wayword.index.withheld import beginning, matching
 from wayword.lists import near_duplicates
 from wayword.policies import Expected
 from wayword.retrieval import saved
@@ -69,6 +71,7 @@ class Shown:
     popularity: NDArray[np.int64]
     private: NDArray[np.bool_]
     hidden: NDArray[np.bool_]
+    patterns: list[str]
 
 
 def _write(
@@ -124,7 +127,7 @@ def _shown(workspace: Workspace, config: IndexConfig, overrides: Overrides) -> S
     private |= np.fromiter((text in overrides.delete for text in texts), bool, len(texts))
     searched = popularity({"rankings": workspace.folder("rankings")}, "retriever", "ranker")
     hidden = private | _few_users(workspace, texts, config.min_users)
-    return Shown(texts, shown, np.where(hidden, 0, searched), private, hidden)
+    return Shown(texts, shown, np.where(hidden, 0, searched), private, hidden, patterns)
 
 
 def _few_users(workspace: Workspace, texts: list[str], least: int) -> NDArray[np.bool_]:
@@ -156,7 +159,7 @@ def _served(workspace: Workspace, queries: Shown) -> GraphRetriever:
         typed=whole.typing,
         own=whole.own,
         popularity=queries.popularity,
-        recorded=_public(whole.recorded, private),
+        recorded=_public(whole.recorded, private, queries.patterns),
         documents_in=whole.documents_in,
         queries_in=whole.queries_in,
         threads=threads(),
@@ -179,11 +182,13 @@ def _only(rows: Rows, kept: NDArray[np.bool_]) -> Rows:
     return Rows(starts, rows.column[kept], rows.value[kept])
 
 
-def _public(recorded: Recorded | None, private: NDArray[np.bool_]) -> Recorded | None:
-    """Without the prefixes that led to private queries alone."""
-    if recorded is None or not private.any():
-        return recorded
-    kept = _only(recorded.searches, ~private[recorded.searches.column])
+def _public(recorded: Recorded | None, private: NDArray[np.bool_], patterns: list[str]) -> Recorded | None:
+    """Without the prefixes that look private themselves, or led to private queries alone."""
+    if recorded is None:
+        return None
+    owner = np.repeat(np.arange(len(recorded.prefixes)), np.diff(recorded.searches.starts))
+    withheld = np.array(beginning(recorded.prefixes, patterns), bool)
+    kept = _only(recorded.searches, ~private[recorded.searches.column] & ~withheld[owner])
     rows = np.flatnonzero(np.diff(kept.starts) > 0)
     return Recorded(
         [recorded.prefixes[row] for row in rows.tolist()],
@@ -204,15 +209,19 @@ class Asked:
 
 def _asked(workspace: Workspace, retriever: GraphRetriever, queries: Shown) -> Asked:
     """Every beginning of a query that is wanted, every text that was recorded, and the log's own contexts."""
-    wanted = [queries.texts[number] for number in np.asarray(retriever.beginnings.wanted).tolist()]
-    known = known_texts(wanted)
+    wanted = np.asarray(retriever.beginnings.wanted)
+    known = known_texts([queries.texts[number] for number in wanted.tolist()])
+    public = known_texts([queries.texts[number] for number in wanted[~queries.hidden[wanted]].tolist()])
     place = dict(zip(known.typed, known.group.tolist(), strict=True))
+    place = {typed: place[typed] for typed in public.typed}  # what only hidden queries begin with is no key
     examples = list(known.example)
     for typed in retriever.recorded.prefixes if retriever.recorded else ():
         place[typed] = len(examples)
         examples.append(typed)
     columns = Columns.of(retriever)
-    logged = columns.logged(contexts.load(workspace.folder("contexts")), MOST_CONTEXTS)
+    typed_in = contexts.load(workspace.folder("contexts"))
+    typed_in = typed_in.filter(pc.is_in(typed_in[PREFIX], value_set=pa.array(list(place), pa.string())))
+    logged = columns.logged(typed_in, MOST_CONTEXTS)
     table = pa.concat_tables([columns.table(examples, {}), logged])
     keys = [*place, *columns.keys(logged)]
     row = np.r_[np.fromiter(place.values(), np.int64, len(place)), len(examples) + np.arange(logged.num_rows)]

@@ -9,6 +9,7 @@ punctuation alone. Weights fall along a list, so the order is Wayword's.
 import hashlib
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from wayword.artefact import to_disk
 from wayword.completion import Completion
 from wayword.errors import WaywordError
 from wayword.progress import Reporter
-from wayword.serving.completer import Completer
+from wayword.serving.completer import Served
 
 END = ";"
 TELL_EVERY = 10_000
@@ -44,7 +45,7 @@ class Entry:
 
 
 def export(
-    completer: Completer,
+    served: Served,
     out: Path,
     form: str,
     *,
@@ -56,11 +57,13 @@ def export(
     """Write the lists of all known texts of at least so many characters; how many there were. All or nothing."""
     if form not in FORMS:
         raise WaywordError(f"Found the form {form!r}; expected one of {', '.join(FORMS)}.")
+    if not out.name or "\0" in out.name:
+        raise WaywordError(f"Found {str(out)!r}; expected the name of a file.")
     lines, written = FORMS[form], 0
     new = out.with_name(f".{out.name}.new")
     try:
         with new.open("w", encoding="utf-8") as file:
-            for entry in entries(completer, k, mode, shortest, reporter or Reporter()):
+            for entry in entries(served, k, mode, shortest, reporter or Reporter()):
                 file.writelines(f"{line}\n" for line in lines(entry))
                 written += 1
         to_disk(new)
@@ -68,18 +71,19 @@ def export(
     except OSError as problem:
         raise WaywordError(f"Cannot write {out}: {problem.strerror}.") from problem
     finally:
-        new.unlink(missing_ok=True)
+        with suppress(OSError):
+            new.unlink()
     return written
 
 
-def entries(completer: Completer, k: int, mode: str, shortest: int, reporter: Reporter) -> Iterator[Entry]:
+def entries(served: Served, k: int, mode: str, shortest: int, reporter: Reporter) -> Iterator[Entry]:
     """What is served for every known text, in their order, pinned ones too; none without a completion."""
-    known, columns = completer.known(), tuple(completer.index.columns.values)
+    known, columns = served.known(), tuple(served.index.columns.values)
     for done, (typed, context) in enumerate(known):
         if done % TELL_EVERY == 0:
             reporter.advance(done, len(known))
         if len(typed) >= shortest and (
-            found := completer.complete(typed, k, context=context or None, mode=mode)
+            found := served.complete(typed, k, context=context or None, mode=mode)
         ):
             yield Entry(typed, context, found, columns)
 

@@ -59,7 +59,7 @@ class Index:
         try:
             with _OPENING:
                 return cls(folder)
-        except (OSError, ValueError, KeyError, TypeError) as found:
+        except (OSError, ValueError, KeyError, TypeError, RuntimeError) as found:
             raise WorkspaceError(f"The index {folder} cannot be opened: {found}") from found
 
     def check(self, context: Mapping[str, Any]) -> None:

@@ -55,8 +55,8 @@ class Columns:
         return typed, {column: _plain(value) for column, value in given if value != NOTHING}
 
     def _known(self, column: str, value: Any) -> str:
-        known = value is not None and str(value) in self._sets[column]
-        return str(value).translate(_ESCAPED) if known else NOTHING
+        text = as_text(value)
+        return text.translate(_ESCAPED) if text is not None and text in self._sets[column] else NOTHING
 
     @cached_property
     def _sets(self) -> Mapping[str, frozenset[str]]:
@@ -65,7 +65,8 @@ class Columns:
     def table(self, typed: Sequence[str], context: Mapping[str, Any]) -> pa.Table:
         """Contexts as the retriever takes them."""
         given = {
-            column: pa.array([_text(context.get(column))] * len(typed), pa.string()) for column in self.values
+            column: pa.array([as_text(context.get(column))] * len(typed), pa.string())
+            for column in self.values
         }
         return pa.table({PREFIX: pa.array(typed, pa.string()), **given})
 
@@ -101,6 +102,13 @@ def _plain(value: str) -> str:
     return value.replace("\x1e0", "\x00").replace("\x1e2", "\x1f").replace("\x1e1", "\x1e")
 
 
-def _text(value: Any) -> str | None:
-    """Half a surrogate pair is no text; it becomes a question mark."""
-    return None if value is None else str(value).encode("utf-8", "replace").decode("utf-8")
+def as_text(value: Any) -> str | None:
+    """A value as the log's tables have it. Half a surrogate pair is no text; it becomes a question mark.
+
+    >>> as_text(True), as_text("\\ud800"), as_text(None)
+    ('true', '?', None)
+    """
+    if value is None:
+        return None
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return text.encode("utf-8", "replace").decode("utf-8")

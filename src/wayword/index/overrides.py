@@ -5,7 +5,8 @@
     {"deny": ["some query"], "delete": ["another"], "pin": {"typed text": ["first", "second"]}}
 
 What is denied is not shown. What is deleted is not shown either, and is left out of the next index altogether. What is
-pinned to a text comes first for it, in the order given, whether or not the index knows it.
+pinned to a text comes first for it, in the order given, each once, whether or not the index knows it, unless it is
+denied or deleted.
 """
 
 import json
@@ -60,15 +61,19 @@ class Overrides:
             )
         pins = given.get("pin", {})
         if not isinstance(pins, dict):
-            raise WaywordError(f"Found pin = {pins!r} in {where}; expected texts with lists of queries.")
-        return cls(
-            frozenset(map(normalise, _texts(given.get("deny", []), "deny", where))),
-            frozenset(map(normalise, _texts(given.get("delete", []), "delete", where))),
-            {
-                normalise(typed): tuple(_texts(queries, f"pin {typed!r}", where))
-                for typed, queries in pins.items()
-            },
+            raise WaywordError(
+                f"Found pin = {repr(pins)[:200]} in {where}; expected texts with lists of queries."
+            )
+        deny, delete = (
+            frozenset(map(normalise, _texts(given.get(what, []), what, where))) for what in ("deny", "delete")
         )
+        pinned: dict[str, dict[str, str]] = {}
+        for typed, queries in pins.items():
+            first = pinned.setdefault(normalise(typed), {})
+            for query in _texts(queries, f"pin {typed[:40]!r}", where):
+                if (text := normalise(query)) and text not in deny | delete:
+                    first.setdefault(text, query)
+        return cls(deny, delete, {typed: tuple(of.values()) for typed, of in pinned.items() if of})
 
     @property
     def hidden(self) -> frozenset[str]:
@@ -88,5 +93,5 @@ class Overrides:
 
 def _texts(given: Any, what: str, where: str) -> list[str]:
     if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
-        raise WaywordError(f"Found {what} = {given!r} in {where}; expected a list of texts.")
-    return given
+        raise WaywordError(f"Found {what} = {repr(given)[:200]} in {where}; expected a list of texts.")
+    return [text.encode("utf-8", "replace").decode("utf-8") for text in given]

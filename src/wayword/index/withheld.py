@@ -5,15 +5,17 @@ withheld by default; so can be what fewer than so many people have searched for.
 """
 
 import re
-from collections.abc import Callable, Iterable
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
-DIGITS = re.compile(r"\d(?:[ .\-/()]{0,2}\d)+", re.ASCII)
-_EMAIL = re.compile(r"[^\s@]+@[^\s@]+[. ][^\s@.]{2,}")
-_PHONE = re.compile(
-    r"(?<![\w.])(?:\+\d|\(?0\d|\(\d)[\d .\-/()]{6,18}\d(?!\w)|(?<!\w)\d{3}[ .\-]\d{3}[ .\-]\d{4}(?!\w)",
-    re.ASCII,
-)
+_EMAIL = re.compile(r"[^\s@]@[^\s@]{1,255}[. ][^\s@.]{2,}")
+_EMAIL_BEGUN = re.compile(r"[^\s@]@")
+_RUN = re.compile(r"(?<!\w)[+(]{0,2}\d+(?:[ .\-/()]{1,2}\d+)*(?!\w)")
+"""Digits in groups."""
+_GROUP = re.compile(r"([+(]*)(\d+)")
+MOST_GROUPS = 12
+"""So many groups of digits are one number at most."""
 
 
 def looks_like_email(text: str) -> bool:
@@ -30,12 +32,14 @@ def looks_like_card(text: str) -> bool:
 
     >>> [looks_like_card(text) for text in ("4111 1111 1111 1111", "4111-1111-1111-1112", "978 3 16 148410 0")]
     [True, False, False]
+    >>> looks_like_card("visa 4111111111111111 12/27 123")
+    True
     """
-    return any(_is_card(re.sub(r"\D", "", found[0])) for found in DIGITS.finditer(text))
-
-
-def _is_card(digits: str) -> bool:
-    return 13 <= len(digits) <= 19 and _luhn(digits)
+    return any(
+        13 <= len(number) <= 19 and _luhn(number)
+        for groups in _runs(text)
+        for number in _numbers([digits for _, digits in groups])
+    )
 
 
 def _luhn(digits: str) -> bool:
@@ -51,7 +55,37 @@ def looks_like_phone(text: str) -> bool:
     >>> [looks_like_phone(text) for text in ("iphone 15 128 gb", "0.5 mm 100 pcs", "9783161484100", "2024-11-16")]
     [False, False, False, False]
     """
-    return any(8 <= len(re.sub(r"\D", "", found[0])) <= 15 for found in _PHONE.finditer(text))
+    return any(map(_has_phone, _runs(text)))
+
+
+def _has_phone(groups: list[tuple[str, str]]) -> bool:
+    lengths = [len(digits) for _, digits in groups]
+    if any(lengths[place : place + 3] == [3, 3, 4] for place in range(len(lengths))):
+        return True
+    starts = [
+        place
+        for place, (sign, digits) in enumerate(groups)
+        if sign or (digits.startswith("0") and (place == 0 or lengths[place - 1] >= 8))
+    ]
+    return any(
+        8 <= sum(lengths[place:last]) <= 15
+        for place in starts
+        for last in range(place + 1, min(place + MOST_GROUPS, len(groups)) + 1)
+    )
+
+
+def _runs(text: str) -> Iterator[list[tuple[str, str]]]:
+    """Groups of digits that stand together, each with the + or bracket before it; digits of any script."""
+    plain = "".join(str(unicodedata.digit(c)) if c.isdigit() else c for c in text)
+    for run in _RUN.finditer(plain):
+        yield _GROUP.findall(run[0])
+
+
+def _numbers(groups: list[str]) -> Iterator[str]:
+    """Every number that neighbouring groups make."""
+    for first in range(len(groups)):
+        for last in range(first + 1, min(first + MOST_GROUPS, len(groups)) + 1):
+            yield "".join(groups[first:last])
 
 
 PATTERNS: dict[str, Callable[[str], bool]] = {
@@ -64,6 +98,19 @@ PATTERNS: dict[str, Callable[[str], bool]] = {
 def matching(texts: Iterable[str], patterns: Iterable[str]) -> list[bool]:
     """Of each text, whether it looks like one of these."""
     return list(map(partial(_any, [PATTERNS[name] for name in patterns]), texts))
+
+
+def beginning(texts: Iterable[str], patterns: Iterable[str]) -> list[bool]:
+    """Of each text that somebody had typed so far, whether it looks like one of these, or begins an address.
+
+    >>> beginning(["bob ray@exa", "mail @ home"], ["email"])
+    [True, False]
+    """
+    names = list(patterns)
+    tests = [PATTERNS[name] for name in names]
+    if "email" in names:
+        tests.append(lambda text: bool(_EMAIL_BEGUN.search(text)))
+    return list(map(partial(_any, tests), texts))
 
 
 def _any(tests: list[Callable[[str], bool]], text: str) -> bool:

@@ -47,12 +47,16 @@ def load(
             load_rows(folder, "recorded", len(texts), len(prefixes)),
             mapped(folder / "recorded_of_query.npy", np.float32),
         )
+    typed, own = mapped(folder / "typed.npy", np.float32), mapped(folder / "own.npy", np.float32)
+    for array in (typed, own, popularity):
+        if array.shape != (len(texts),):
+            raise ValueError(f"found {array.shape} numbers, expected one for each of {len(texts)} queries")
     return GraphRetriever(
         texts,
         Beginnings.load(folder / BEGINNINGS),
         Graph(load_rows(folder, "rates", len(returned), len(texts)), returned, len(texts)),
-        typed=mapped(folder / "typed.npy", np.float32),
-        own=mapped(folder / "own.npy", np.float32),
+        typed=typed,
+        own=own,
         popularity=popularity,
         recorded=recorded,
         documents_in=load_affinity(folder, DOCUMENTS_IN, len(returned)),

@@ -22,6 +22,8 @@ MAX_PREFIX = 1000
 MAX_COMPLETIONS = 1000
 LOOK_EVERY = 0.25
 """Seconds between two looks at the pointer to the current version and at the overrides."""
+TRY_AGAIN = 2.0
+"""Seconds after which what could not be read is tried again."""
 ROOT = "index"
 PINNED = "pinned"
 logger = logging.getLogger("wayword")
@@ -44,6 +46,30 @@ class Served:
         overrides = Overrides.load(root)
         return cls(index, overrides, index.numbers(overrides.hidden))
 
+    def complete(
+        self, prefix: str, k: int = 10, *, context: Mapping[str, Any] | None = None, mode: str = ANY
+    ) -> list[Completion]:
+        """See `Completer.complete`."""
+        if not 1 <= k <= MAX_COMPLETIONS:
+            raise WaywordError(f"Found k = {k}; expected a number from 1 to {MAX_COMPLETIONS}.")
+        if mode not in MODES:
+            raise WaywordError(f"Found mode {mode!r}; expected one of {', '.join(MODES)}.")
+        index, hidden = self.index, self.hidden
+        key = typed = normalise(prefix[:MAX_PREFIX])
+        if context:
+            index.check(context)
+            key = index.columns.key(typed, context)
+        found = index.lists.find(key, k, mode, hidden)
+        if found is None:
+            found = index.live(typed, k, mode, context or {}, hidden)
+        pinned = self.overrides.pin.get(typed)
+        return _with_pinned(found, pinned, k) if pinned else found
+
+    def known(self) -> list[tuple[str, dict[str, str]]]:
+        """Every text, with the context it was typed in, that has a finished list or a pinned query."""
+        keys = {*self.index.lists.keys(), *self.overrides.pin}
+        return [self.index.columns.split(key) for key in sorted(keys)]
+
 
 class Completer:
     """Answers for typed texts. A new version, or other overrides, are taken over while it answers."""
@@ -55,6 +81,7 @@ class Completer:
         self._served = Served.of(root)
         self._next_look = monotonic() + LOOK_EVERY
         self._looking = Lock()
+        self._told: object = None
 
     @classmethod
     def open(cls, path: Workspace | Path | str) -> "Completer":
@@ -75,29 +102,14 @@ class Completer:
         Mode "prefix" shows only queries that go on from the typed text (or its correction), "any" every query that
         leads there.
         """
-        if not 1 <= k <= MAX_COMPLETIONS:
-            raise WaywordError(f"Found k = {k}; expected a number from 1 to {MAX_COMPLETIONS}.")
-        if mode not in MODES:
-            raise WaywordError(f"Found mode {mode!r}; expected one of {', '.join(MODES)}.")
         if monotonic() >= self._next_look:
             self.look()
-        served = self._served
-        index, hidden = served.index, served.hidden
-        key = typed = normalise(prefix[:MAX_PREFIX])
-        if context:
-            index.check(context)
-            key = index.columns.key(typed, context)
-        found = index.lists.find(key, k, mode, hidden)
-        if found is None:
-            found = index.live(typed, k, mode, context or {}, hidden)
-        pinned = served.overrides.pin.get(typed)
-        return _with_pinned(found, pinned, k) if pinned else found
+        return self._served.complete(prefix, k, context=context, mode=mode)
 
-    def known(self) -> list[tuple[str, dict[str, str]]]:
-        """Every text, with the context it was typed in, that has a finished list or a pinned query."""
-        served = self._served
-        keys = {*served.index.lists.keys(), *served.overrides.pin}
-        return [served.index.columns.split(key) for key in sorted(keys)]
+    @property
+    def served(self) -> Served:
+        """What answers now: an answer of it does not change with the disk."""
+        return self._served
 
     def look(self) -> None:
         """Take over what has changed on disk; what cannot be read is told once, and what was there stays."""
@@ -105,10 +117,13 @@ class Completer:
         if (state := self._state()) == self._seen or not self._looking.acquire(blocking=False):
             return  # nothing new, or another thread sees to it
         try:
-            self._seen = state
             self._served = Served.of(self._root, self._served.index)
+            self._seen = state
         except WaywordError as problem:
-            logger.warning("%s Answers go on with what was there before.", problem)
+            self._next_look = monotonic() + TRY_AGAIN
+            if state != self._told:
+                logger.warning("%s Answers go on with what was there before.", problem)
+            self._told = state
         finally:
             self._looking.release()
 

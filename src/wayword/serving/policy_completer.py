@@ -11,6 +11,7 @@ from wayword import tables
 from wayword.completion import Completion
 from wayword.contexts import PREFIX
 from wayword.errors import WaywordError
+from wayword.index.keys import as_text
 from wayword.policies import DEFAULT, Expected, Policy
 from wayword.retrieval.graph import ANY, MODES
 from wayword.serving.completer import MAX_COMPLETIONS, MAX_PREFIX
@@ -115,11 +116,6 @@ def _value(name: str, given: Any, kind: pa.DataType) -> Any:
     if given is None:
         return None
     try:
-        return float(given) if pa.types.is_floating(kind) else _valid(str(given))
+        return float(given) if pa.types.is_floating(kind) else as_text(given)
     except (TypeError, ValueError, OverflowError):
         raise WaywordError(f"Found {given!r} for the context column {name}; expected a number.") from None
-
-
-def _valid(text: str) -> str:
-    """Half a surrogate pair is no text; it becomes a question mark."""
-    return text.encode("utf-8", "replace").decode("utf-8")
