@@ -26,6 +26,7 @@ from wayword.engines.duck import DuckDB
 from wayword.errors import WorkspaceError
 from wayword.index import build as index
 from wayword.progress import Reporter
+from wayword.serving.completer import Completer
 from wayword.serving.policy_completer import PolicyCompleter
 from wayword.stages import contexts, demand, estimates, log, propensity, ranker, rankings, retriever
 from wayword.workspace import Workspace, building
@@ -342,8 +343,8 @@ def _leave(folder: Path, room: int) -> Path:
 
 
 def _fill_and_check(shares: list[float], earlier: Made, undisturbed: Made, small_disk: Path) -> None:
-    """Leave room for a share of what a run writes."""
-    size = sum(file.stat().st_size for file in undisturbed.path.rglob("*") if file.is_file())
+    """Leave room for a share of what a run writes before it removes what was there."""
+    size = sum(file.stat().st_size for file in (undisturbed.path / "artefacts").rglob("*") if file.is_file())
     for room in (int(size * share) for share in shares):
         workspace = earlier.copy(small_disk / "w")
         ballast = _leave(small_disk, room)
@@ -362,6 +363,26 @@ def _fill_and_check(shares: list[float], earlier: Made, undisturbed: Made, small
 
 def test_a_full_disk_costs_nothing_but_the_run(earlier: Made, undisturbed: Made, small_disk: Path) -> None:
     _fill_and_check([0.0, 0.1, 0.8], earlier, undisturbed, small_disk)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_an_index_that_has_no_room_leaves_the_one_that_is_served(
+    share: float, undisturbed: Made, small_disk: Path, tmp_path: Path
+) -> None:
+    workspace = undisturbed.copy(small_disk / "w")
+    before = Completer.open(workspace).complete("vi")
+    settings = tmp_path / "other.toml"
+    settings.write_text("[index]\nkept = 14\n")
+    size = sum(file.stat().st_size for file in (undisturbed.path / "index").rglob("*") if file.is_file())
+    ballast = _leave(small_disk, int(size * share))
+    full = wayword("index", workspace, "--config", settings)
+    assert full.code == 2, full.err
+    assert "The disk is full" in full.err
+    assert Completer.open(workspace).complete("vi") == before
+    ballast.unlink()
+    assert wayword("index", workspace, "--config", settings).code == 0
+    assert Completer.open(workspace).complete("vi") == before
+    assert len(list((workspace / "index").iterdir())) == 4  # two versions, the pointer and the lock
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from wayword.artefact import damage
 from wayword.errors import WorkspaceError
 from wayword.progress import Reporter
 from wayword.report import estimates_of
-from wayword.serving.completer import Completer
+from wayword.serving.policy_completer import PolicyCompleter
 from wayword.workspace import FORMAT, Workspace, building
 
 
@@ -63,7 +63,16 @@ def test_commands_say_what_is_damaged_and_the_next_run_repairs_it(undisturbed: M
     assert repaired.code == 0
     assert [line for line in repaired.err.splitlines() if line.endswith("unchanged")] == [
         f"{stage}: unchanged"
-        for stage in ("log", "rankings", "contexts", "propensity", "demand", "retriever", "estimates")
+        for stage in (
+            "log",
+            "rankings",
+            "contexts",
+            "propensity",
+            "demand",
+            "retriever",
+            "estimates",
+            "index",
+        )
     ]
     assert hashes(workspace) == undisturbed.files
 
@@ -224,7 +233,7 @@ def test_settings_that_do_not_exist_are_said_clearly(undisturbed: Made, tmp_path
     manifest = json.loads((workspace / "manifest.json").read_text())
     manifest["settings"] = {"ranker": {"model": "oracle"}}
     (workspace / "manifest.json").write_text(json.dumps(manifest))
-    told = wayword("complete", workspace, "v")
+    told = wayword("complete", workspace, "v", "--policy", "expected")
     assert (told.code, "Traceback" in told.err) == (2, False)
 
 
@@ -233,7 +242,7 @@ def test_a_manifest_without_stages_is_said_clearly(undisturbed: Made, tmp_path: 
     manifest = json.loads((workspace / "manifest.json").read_text())
     (workspace / "manifest.json").write_text(json.dumps(manifest | {"stages": {}}))
     with pytest.raises(WorkspaceError, match="has no artefact of the stage 'log'"):
-        Completer.open(workspace)
+        PolicyCompleter.open(workspace)
     with pytest.raises(WorkspaceError, match="has no artefact of the stage 'estimates'"):
         estimates_of(Workspace.open(workspace))
 

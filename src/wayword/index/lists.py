@@ -69,7 +69,7 @@ def write(
 ) -> None:
     """`list_of[mode][i]` is the list of `keys[i]`, which are distinct; `shown` are the texts of all queries."""
     trie = marisa_trie.Trie(keys)
-    trie.save(str(folder / "keys.marisa"))
+    (folder / "keys.marisa").write_bytes(trie.tobytes())  # a full disk is told by Python, not by the library
     place = np.fromiter(map(trie.__getitem__, keys), np.int64, len(keys))
     for mode, numbers in list_of.items():
         ordered = np.empty(len(keys), np.uint32)
