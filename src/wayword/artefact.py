@@ -8,13 +8,18 @@ over before sizes, or hashes where it matters, agree.
 import hashlib
 import json
 import os
+import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from wayword import disk
 from wayword.errors import WorkspaceError
 
 RECEIPT = "artefact.json"
+UNFINISHED = ".unfinished-"
+"""How the name of a folder begins while it is being filled; what a killed process left of it may be removed."""
 
 
 def digest_of_file(path: Path) -> str:
@@ -117,6 +122,22 @@ def seal(folder: Path, report: dict[str, Any] | None = None) -> None:
         to_disk(path)
     receipt = json.dumps({"files": files, "report": report or {}}, indent=2, ensure_ascii=False)
     write_atomically(folder / RECEIPT, receipt + "\n")
+
+
+def make_whole(folder: Path, make: Callable[[Path], dict[str, Any]]) -> None:
+    """Have `make` fill a new folder, which gets its name only when it is complete, sealed and on disk."""
+    unfinished = folder.with_name(f"{UNFINISHED}{os.getpid()}-{folder.name}")
+    try:
+        unfinished.mkdir(parents=True)
+        report = make(unfinished)
+        disk.prove_room(unfinished)
+        seal(unfinished, report)
+        shutil.rmtree(folder, ignore_errors=True)  # a damaged one, if any
+        unfinished.rename(folder)
+        to_disk(folder.parent)
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
 
 
 def write_atomically(path: Path, text: str) -> None:

@@ -207,9 +207,9 @@ def index(
     """
     from wayword.config import Config
     from wayword.index import versions as known
+    from wayword.index.versions import ROOT
     from wayword.pipeline import index_of
     from wayword.progress import Bars
-    from wayword.serving.completer import ROOT
     from wayword.workspace import Workspace
 
     opened = Workspace.open(workspace)
@@ -246,9 +246,9 @@ def export(
 
     What is denied, deleted or pinned by hand is respected. docs/serving.md says how engines are set up and asked.
     """
-    from wayword.index.export import export as write
     from wayword.progress import Bars
     from wayword.serving.completer import Completer
+    from wayword.serving.export import export as write
     from wayword.workspace import Workspace
 
     served = Completer.open(Workspace.open(workspace)).served

@@ -158,6 +158,9 @@ class EvaluationConfig:
     """Of the resampling, and of the order of `random`."""
 
 
+WITHHELD = ("email", "card", "phone")
+
+
 @dataclass(frozen=True)
 class IndexConfig:
     """[index]: what is served."""
@@ -168,7 +171,7 @@ class IndexConfig:
     """From utility (0) to what people would have typed anyway (1)."""
     kept: int = 15
     """So many queries of a list are kept: what a page shows and some to spare, for what is denied later."""
-    withhold: str = "email card phone"
+    withhold: str = " ".join(WITHHELD)
     """Queries that look like these are never shown, nor kept in the index."""
     min_users: int = 0
     """Queries that fewer people have searched for are never shown, where the log says who searched (0: all are)."""
@@ -306,6 +309,10 @@ def _check_ranges(config: Config) -> None:
         value = getattr(getattr(config, table), key)
         if not low <= value <= high:  # NaN fails too
             raise ConfigError(f"Found {name} = {value!r}; expected a number from {low:g} to {high:g}.")
+    if unknown := [name for name in config.index.withhold.split() if name not in WITHHELD]:
+        raise ConfigError(
+            f"Found {', '.join(map(repr, unknown))} in index.withhold; expected any of {', '.join(WITHHELD)}."
+        )
     if not config.log.retriever_share + config.log.ranker_share < 1.0:
         shares = (config.log.retriever_share, config.log.ranker_share)
         raise ConfigError(

@@ -12,7 +12,6 @@ result in place, and the next run goes on after the last finished stage.
 import fcntl
 import hashlib
 import json
-import os
 import re
 import shutil
 import time
@@ -23,7 +22,15 @@ from pathlib import Path
 from typing import Any
 
 from wayword import __version__, disk
-from wayword.artefact import damage, read_object, report_of, seal, to_disk, unreadable, write_atomically
+from wayword.artefact import (
+    UNFINISHED,
+    damage,
+    make_whole,
+    read_object,
+    report_of,
+    unreadable,
+    write_atomically,
+)
 from wayword.config import Config
 from wayword.errors import WorkspaceError
 from wayword.progress import Reporter
@@ -31,7 +38,6 @@ from wayword.progress import Reporter
 FORMAT = 1
 MANIFEST = "manifest.json"
 ARTEFACTS = "artefacts"
-UNFINISHED = ".unfinished-"
 _NAME = re.compile(r"([a-z][a-z0-9_@.]*)-[0-9a-f]{16}")
 """An artefact's name: its stage and its key. Nothing else in a folder is ours to read or to remove."""
 
@@ -164,27 +170,13 @@ class Build:
         self.reporter.begin(name)
         started = time.monotonic()
         if not reused:
-            self._make(folder, make)
+            make_whole(folder, make)
             self.made.append(name)
         seconds = time.monotonic() - started
         self.reporter.end(name, reused=reused, seconds=seconds)
         if not reused:
             self.reporter.record(folder.name, seconds)
         return folder
-
-    def _make(self, folder: Path, make: Callable[[Path], dict[str, Any]]) -> None:
-        unfinished = folder.with_name(f"{UNFINISHED}{os.getpid()}-{folder.name}")
-        try:
-            unfinished.mkdir(parents=True)
-            report = make(unfinished)
-            disk.prove_room(unfinished)
-            seal(unfinished, report)
-            shutil.rmtree(folder, ignore_errors=True)  # a damaged one, if any
-            unfinished.rename(folder)
-            to_disk(folder.parent)
-        except BaseException:
-            shutil.rmtree(unfinished, ignore_errors=True)
-            raise
 
     def finish(self, settings: dict[str, Any], *, prune: bool = True) -> Workspace:
         """Swap the manifest, then remove the artefacts that it no longer names, unless others may want them."""

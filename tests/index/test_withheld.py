@@ -2,6 +2,8 @@
 
 import pytest
 
+from wayword.config import WITHHELD, Config
+from wayword.errors import ConfigError
 from wayword.index.withheld import PATTERNS, beginning, matching
 from wayword.text import normalise
 
@@ -45,6 +47,13 @@ def test_private_texts_are_seen_as_typed_or_normalised(text: str) -> None:
 @pytest.mark.parametrize("text", HARMLESS)
 def test_harmless_texts_are_not(text: str) -> None:
     assert matching([text, normalise(text)], PATTERNS) == [False, False]
+
+
+def test_what_can_be_asked_for_is_what_there_is() -> None:
+    assert tuple(PATTERNS) == WITHHELD
+    assert Config.parse({"index": {"withhold": ""}}).index.withhold == ""
+    with pytest.raises(ConfigError, match=r"'iban' in index\.withhold; expected any of email, card, phone"):
+        Config.parse({"index": {"withhold": "email iban"}})
 
 
 def test_only_what_is_asked_for_is_withheld() -> None:

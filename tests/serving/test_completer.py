@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from odd_texts import ODD
 
 from runs import Made
 from wayword import tables
@@ -28,23 +29,6 @@ from wayword.simulation.simulate import simulate
 from wayword.stages import contexts
 from wayword.text import normalise
 from wayword.workspace import Workspace
-
-ODD = [
-    "",
-    " ",
-    "x" * 10_000,
-    "\0",
-    "a\tb\x07",
-    "مرحبا",
-    "👩‍👩‍👧",
-    "\ud800",
-    "...",
-    "-",
-    "İ",
-    "ﬁ",
-    "tv\x1fde",
-    "\n",
-]
 
 
 @pytest.fixture
@@ -290,6 +274,15 @@ def test_a_version_is_made_once_and_old_ones_are_removed(copied: Path) -> None:
     assert versions.versions(copied / "index") == names[1:]
     assert versions.current(copied / "index").name == names[-1]
     assert len({folder.name, *names}) == 4
+
+
+def test_a_pointer_that_says_nothing_is_set_again(copied: Path) -> None:
+    root = copied / "index"
+    name = versions.current(root).name
+    for said in (b"garbage", b"", b"\xff\xfe", b"0123456789abcdef"):
+        (root / versions.CURRENT).write_bytes(said)
+        assert not build(Workspace.open(copied), IndexConfig())[1]
+        assert versions.current(root).name == name
 
 
 def test_the_same_workspace_gives_the_same_bytes(copied: Path, undisturbed: Made) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from odd_texts import ODD
 
 from runs import Made
 from wayword import pipeline, tables
@@ -18,22 +19,6 @@ from wayword.text import normalise
 from wayword.workspace import Workspace
 
 POLICIES = ("random", "popular", "retriever", "unbiased", "expected", "diverse")
-ODD = [
-    "",
-    " ",
-    "video",
-    "VIDEO ",
-    "x" * 10_000,
-    "\0",
-    "a\tb\x07",
-    "مرحبا",
-    "👩‍👩‍👧",
-    "\ud800",
-    "...",
-    "-",
-    "İ",
-    "ﬁ",
-]
 
 
 @pytest.fixture(scope="module")

@@ -16,18 +16,17 @@ from wayword.graph import Graph, Rows
 from wayword.index import lists
 from wayword.index.index import ABOUT, FORMAT, LIVE, served_policy
 from wayword.index.keys import Columns
-from wayword.index.known import known_texts
+from wayword.index.known_texts import known_texts
 from wayword.index.lists import Lists
 from wayword.index.overrides import Overrides
 from wayword.index.strings import Strings
-from wayword.index.versions import publish
+from wayword.index.versions import ROOT, publish
 from wayword.index.withheld import beginning, matching
 from wayword.lists import near_duplicates
 from wayword.policies import Expected
 from wayword.retrieval import saved
 from wayword.retrieval.beginnings import Beginnings
 from wayword.retrieval.graph import MODES, GraphRetriever, Recorded
-from wayword.serving.completer import ROOT
 from wayword.stages import Advance, Report, contexts, demand, threads
 from wayword.stages.log import context_columns
 from wayword.stages.retriever import popularity
@@ -211,9 +210,10 @@ def _asked(workspace: Workspace, retriever: GraphRetriever, queries: Shown) -> A
     """Every beginning of a query that is wanted, every text that was recorded, and the log's own contexts."""
     wanted = np.asarray(retriever.beginnings.wanted)
     known = known_texts([queries.texts[number] for number in wanted.tolist()])
-    public = known_texts([queries.texts[number] for number in wanted[~queries.hidden[wanted]].tolist()])
     place = dict(zip(known.typed, known.group.tolist(), strict=True))
-    place = {typed: place[typed] for typed in public.typed}  # what only hidden queries begin with is no key
+    if queries.hidden[wanted].any():  # what only hidden queries begin with is no key
+        public = known_texts([queries.texts[number] for number in wanted[~queries.hidden[wanted]].tolist()])
+        place = {typed: place[typed] for typed in public.typed}
     examples = list(known.example)
     for typed in retriever.recorded.prefixes if retriever.recorded else ():
         place[typed] = len(examples)

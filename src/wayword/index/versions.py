@@ -8,7 +8,6 @@ A version is complete before it gets its name, so a killed build leaves nothing 
 """
 
 import fcntl
-import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -17,25 +16,34 @@ from pathlib import Path
 from typing import Any
 
 from wayword import disk
-from wayword.artefact import RECEIPT, damage, seal, to_disk, write_atomically
+from wayword.artefact import RECEIPT, UNFINISHED, damage, make_whole, write_atomically
 from wayword.errors import WorkspaceError
 
+ROOT = "index"
+"""Where a workspace keeps them."""
 CURRENT = "current"
-UNFINISHED = ".unfinished-"
 _NAME = re.compile(r"[0-9a-f]{16}")
 
 
 def current(root: Path) -> Path:
     """The folder of the current version."""
-    try:
-        name = (root / CURRENT).read_text(encoding="utf-8").strip()
-    except (OSError, ValueError) as problem:
-        raise WorkspaceError(
-            f"There is no index in {root}. Make one with `wayword index WORKSPACE`."
-        ) from problem
+    name = _pointed(root)
+    if name is None:
+        raise WorkspaceError(f"There is no index in {root}. Make one with `wayword index WORKSPACE`.")
     if not _NAME.fullmatch(name):
-        raise WorkspaceError(f"Found {name[:40]!r} in {root / CURRENT}; expected the name of a version.")
+        raise WorkspaceError(
+            f"Found {name[:40]!r} in {root / CURRENT}; expected the name of a version. "
+            "`wayword index WORKSPACE` repairs it."
+        )
     return root / name
+
+
+def _pointed(root: Path) -> str | None:
+    """What the pointer says, whatever that is."""
+    try:
+        return (root / CURRENT).read_text(encoding="utf-8").strip()
+    except (OSError, ValueError):
+        return None
 
 
 def publish(
@@ -47,8 +55,8 @@ def publish(
         with _locked(root):
             made = damage(folder, thorough=True) is not None
             if made:
-                _make(folder, make)
-            if made or not (root / CURRENT).exists() or current(root) != folder:
+                make_whole(folder, make)
+            if made or _pointed(root) != version:
                 point(root, version)
             _prune(root, version, keep)
     except Exception as problem:
@@ -71,21 +79,6 @@ def versions(root: Path) -> list[str]:
     """All complete versions, the newest last."""
     found = [path for path in root.iterdir() if _NAME.fullmatch(path.name) and (path / RECEIPT).exists()]
     return [path.name for path in sorted(found, key=lambda path: (path.stat().st_mtime_ns, path.name))]
-
-
-def _make(folder: Path, make: Callable[[Path], dict[str, Any]]) -> None:
-    unfinished = folder.with_name(f"{UNFINISHED}{os.getpid()}-{folder.name}")
-    try:
-        unfinished.mkdir(parents=True)
-        report = make(unfinished)
-        disk.prove_room(unfinished)
-        seal(unfinished, report)
-        shutil.rmtree(folder, ignore_errors=True)  # a damaged one, if any
-        unfinished.rename(folder)
-        to_disk(folder.parent)
-    except BaseException:
-        shutil.rmtree(unfinished, ignore_errors=True)
-        raise
 
 
 def _prune(root: Path, version: str, keep: int) -> None:

@@ -24,7 +24,6 @@ LOOK_EVERY = 0.25
 """Seconds between two looks at the pointer to the current version and at the overrides."""
 TRY_AGAIN = 2.0
 """Seconds after which what could not be read is tried again."""
-ROOT = "index"
 PINNED = "pinned"
 logger = logging.getLogger("wayword")
 
@@ -87,7 +86,7 @@ class Completer:
     def open(cls, path: Workspace | Path | str) -> "Completer":
         """Open the index of a workspace, or a folder of versions of an index."""
         path = path.path if isinstance(path, Workspace) else Path(path)
-        return cls(path if (path / versions.CURRENT).exists() else path / ROOT)
+        return cls(path if (path / versions.CURRENT).exists() else path / versions.ROOT)
 
     @property
     def index(self) -> Index:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wayword.index.known import known_texts
+from wayword.index.known_texts import known_texts
 from wayword.text import cut_ends, normalise
 
 WORDS = st.lists(st.sampled_from(["tv", "tvs", "stand", "s", "ü", "👩‍🚀", "a"]), min_size=1, max_size=3)

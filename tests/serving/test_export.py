@@ -9,9 +9,9 @@ import pytest
 from commands import wayword
 from runs import Made
 from wayword.errors import WaywordError
-from wayword.index.export import FORMS, export
 from wayword.index.overrides import Overrides
 from wayword.serving.completer import Completer, Served
+from wayword.serving.export import FORMS, export
 
 
 @pytest.fixture
