@@ -49,7 +49,8 @@ export class Events {
   searched(search, query, documents) {
     const hits = documents && { query_response_hit_ids: documents };
     const context = Object.keys(this.#context).length ? { query_attributes: this.#context } : {};
-    this.#post([{ query_id: search, user_query: query, timestamp: now(), ...this.#common, ...hits, ...context }]);
+    const { session_id, ...who } = this.#common; // a query record has none
+    this.#post([{ query_id: search, user_query: query, timestamp: now(), ...who, ...hits, ...context }]);
   }
 
   clicked(search, query, document, position) {

@@ -31,10 +31,12 @@ export function percent(share) {
   return `${digits}\u202f%`;
 }
 
-function worth({ score, results }) {
-  const seen = results.reduce((sum, result) => sum + result.utility, 0);
-  const facts = [[percent(seen), "of what people want here is seen on its page"]];
-  if (score !== null && score !== undefined) facts.unshift([score.toFixed(2), "times as useful as typing on"]);
+function worth({ utility, results }) {
+  const seen = results.reduce((sum, { wanted, exposure }) => sum + wanted * exposure, 0);
+  const facts = [
+    [utility.toFixed(2), "times as useful as typing on"],
+    [percent(seen), "of what people want here is seen on its page"],
+  ];
   const rows = facts.map(([value, meaning]) => element("p", {}, element("strong", {}, value), " ", meaning));
   return results.length ? [element("div", { class: "worth" }, ...rows)] : [];
 }
