@@ -50,7 +50,17 @@ class Server:
     def __init__(self, workspace: Path, *options: str) -> None:
         self.workspace, self.port = workspace, free_port()
         self.address = f"http://127.0.0.1:{self.port}"
-        self._command = [sys.executable, "-m", "wayword", "serve", workspace, "--port", self.port, "--rate", 0]
+        self._command = [
+            sys.executable,
+            "-m",
+            "wayword",
+            "serve",
+            workspace,
+            "--port",
+            self.port,
+            "--rate",
+            0,
+        ]
         self._command += options
         self._log = workspace.parent / f"serve-{self.port}.log"
         self.start()

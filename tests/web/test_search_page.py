@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import Server, accessible, active, launched, opened, options, served, shown
 from playwright.sync_api import Browser, Page, Route, expect
 
+from browsing import Server, accessible, active, launched, opened, options, served, shown
 from runs import Made
 
 pytestmark = pytest.mark.browser

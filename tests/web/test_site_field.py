@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browsing import Server, accessible, active, launched, opened, options, served, shown, site
 from playwright.sync_api import Browser, Page, expect
 
+from browsing import Server, accessible, active, launched, opened, options, served, shown, site
 from runs import Made
 
 pytestmark = pytest.mark.browser
@@ -189,7 +189,9 @@ def test_a_field_that_is_detached_is_as_it_was(shop: Shop) -> None:
     with opened(shop.browser, shop.write("")) as page:
         field = page.locator("#search")
         before = field.evaluate(attributes)
-        page.evaluate("Wayword.attach(document.querySelector('#search'), {k: 4}).then((f) => window.field = f)")
+        page.evaluate(
+            "Wayword.attach(document.querySelector('#search'), {k: 4}).then((f) => window.field = f)"
+        )
         ready(page).keyboard.type("vi")
         shown(page, shop.server.queries("vi", k=4))
         page.evaluate("window.field.detach()")

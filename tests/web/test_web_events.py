@@ -6,9 +6,9 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
-from browsing import Server, eventually, launched, opened, served, shown
 from playwright.sync_api import Browser, Page, expect
 
+from browsing import Server, eventually, launched, opened, served, shown
 from runs import Made
 
 pytestmark = pytest.mark.browser

@@ -7,6 +7,8 @@ import { Combobox } from "./combobox.js";
 import { Events, clientId } from "./events.js";
 import { Service } from "./service.js";
 
+/** The list belongs to the same part of the page as the field; one in a dialog cannot be reached from outside. */
+const AREAS = "dialog, main, header, footer, nav, aside, search, [role='search'], [role='main'], [role='banner']";
 const LEAST = 240;
 const MARGIN = 8;
 const GAP = 4;
@@ -32,7 +34,7 @@ export class Field {
     this.#events = new Events(base, { application, context, off: !events });
     this.#list.setAttribute("aria-label", "Completions");
     this.#list.setAttribute("popover", "manual");
-    (input.closest("dialog") ?? document.body).append(this.#list, this.#status);
+    (input.closest(AREAS) ?? document.body).append(this.#list, this.#status);
     this.#box = new Combobox(input, this.#list, this.#status, {
       load: async (text, signal) => [await this.#load(service, text, { k, mode }, signal)],
       toggle: (open) => this.#toggle(open),
