@@ -40,7 +40,7 @@ class Health(msgspec.Struct):
     indexes: dict[str, str]
 
 
-class Decided(msgspec.Struct):
+class Decided(msgspec.Struct, forbid_unknown_fields=True):
     """Overrides: what a team decides by hand."""
 
     deny: list[str] = []

@@ -130,7 +130,7 @@ class Service:
         """`POST /events`."""
         if not self.options.public_events:
             self._authorised(scope, needed=False)
-        found = records.read(await body(scope, protocol, self.options.max_body, self.options.body_timeout))
+        found = records.read(await body(protocol, self.options.max_body, self.options.body_timeout))
         if self._events is None:
             raise Refused(503, "The server is starting or stopping; try again.")
         try:
@@ -152,7 +152,7 @@ class Service:
     async def override(self, scope: Scope, protocol: Any) -> Response:
         """`PUT /overrides`."""
         self._authorised(scope, needed=True)
-        content = await body(scope, protocol, self.options.max_body, self.options.body_timeout)
+        content = await body(protocol, self.options.max_body, self.options.body_timeout)
         try:
             given = msgspec.json.decode(content)
         except (msgspec.DecodeError, RecursionError, ValueError) as problem:
@@ -181,7 +181,7 @@ class Service:
         """`GET /openapi.json`."""
         return self._cached(scope, self._described)
 
-    def _asked(self, given: Mapping[str, str]) -> tuple[str, str, str, Served, Mapping[str, str] | None]:
+    def _asked(self, given: Mapping[str, str]) -> tuple[str, str, str, Served, Mapping[str, str]]:
         """Prefix, mode, arm, what answers, and the context."""
         prefix = _needed(given, "prefix")
         if len(prefix) > MAX_PREFIX:
@@ -192,11 +192,7 @@ class Service:
         if user is not None and len(user) > LONGEST_USER:
             raise Refused(400, f"Found a user of {len(user):,} characters; expected at most {LONGEST_USER}.")
         arm, served = self.arms.of(user)
-        context = None
-        if served.index.about["context"] or len(given) > 2:
-            context = {
-                name[len(CONTEXT) :]: value for name, value in given.items() if name.startswith(CONTEXT)
-            }
+        context = {name[len(CONTEXT) :]: value for name, value in given.items() if name.startswith(CONTEXT)}
         return prefix, given.get("mode", ANY), arm, served, context
 
     def _cached(self, scope: Scope, content: bytes) -> Response:
