@@ -17,7 +17,7 @@ DEEPEST = 32
 EVENTS, QUERIES = "ubi_events", "ubi_queries"
 _ACTION = {index: b'{"index":{"_index":"%s"}}\n' % index.encode() for index in (EVENTS, QUERIES)}
 
-_DATE = r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])"
+_DATE = r"(19|20)\d\d-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])"
 TIME = rf"^{_DATE}T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{{1,6}})?(Z|[+-](0\d|1[0-2]):[0-5]\d)?$"
 """What the description of the interface promises to take; other ways to write a time in ISO 8601 are taken too."""
 
