@@ -53,6 +53,14 @@ class Refused(WaywordError):
         return Response(self.status, [JSON, *self.headers], encode({"error": str(self)}))
 
 
+class NotModified(Exception):
+    """The client has this answer already."""
+
+    def __init__(self, headers: Headers) -> None:
+        super().__init__("not modified")
+        self.headers = headers
+
+
 def parameters(query_string: str) -> dict[str, str]:
     """The parameters of an address; of one that is given twice, the last.
 
