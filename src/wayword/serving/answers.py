@@ -11,7 +11,7 @@ SERVED, POPULAR = POLICIES = ("served", "popular")
 
 
 class Answer(msgspec.Struct):
-    """What `/complete` says."""
+    """The completions, and which policy, version and arm they come from."""
 
     prefix: str
     mode: str
