@@ -74,11 +74,28 @@ class DuckDB:
         ).fetchall()
         return files.distinct([row[0] for row in rows], path)
 
-    def load(self, table: str, rows: pa.Table) -> None:
-        """See `Engine.load`."""
+    def load(
+        self, table: str, rows: pa.Table, sql: str = "SELECT * FROM wayword_rows", **values: Any
+    ) -> None:
+        """See `Engine.load`; or what a query makes of the rows, which it knows as `wayword_rows`."""
         self._connection.register("wayword_rows", rows)
-        self.step(table, "SELECT * FROM wayword_rows")
+        self.step(table, sql, **values)
         self._connection.unregister("wayword_rows")
+
+    def append(self, table: str, sql: str) -> None:
+        """Add a query's rows to `table`, which need not be there yet."""
+        try:
+            self._execute(f"CREATE TABLE IF NOT EXISTS {table} AS {sql} LIMIT 0", {})
+            self._execute(f"INSERT INTO {table} {sql}", {})
+        except duckdb.Error as problem:
+            raise _failed(table, sql, problem) from problem
+
+    def write(self, sql: str, path: Path) -> None:
+        """A query's rows as a Parquet file, without having all of them in memory."""
+        try:
+            self._execute(f"COPY ({sql}) TO {_text(str(path))} (FORMAT parquet, COMPRESSION zstd)", {})
+        except duckdb.Error as problem:
+            raise _failed(path.stem, sql, problem) from problem
 
     def step(self, table: str, sql: str, /, **values: Any) -> None:
         """See `Engine.step`."""
