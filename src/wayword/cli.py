@@ -324,6 +324,72 @@ def export(
 
 
 @app.command()
+def serve(
+    workspace: WorkspacePath,
+    host: Annotated[str, typer.Option(help="The address to listen at; 0.0.0.0 is every one.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535)] = 8080,
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Processes that answer.")] = 1,
+    against: Annotated[
+        Path | None, typer.Option(help="A second workspace, served to a share of the users: an A/B test.")
+    ] = None,
+    share: Annotated[float, typer.Option(min=0, max=1, help="The share of users that it answers.")] = 0.5,
+    origin: Annotated[
+        list[str] | None,
+        typer.Option(help="A site whose pages may ask; may be given often. `*`: every site."),
+    ] = None,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="WAYWORD_TOKEN",
+            show_envvar=True,
+            help="Needed to post events and to change overrides. Better given by the environment than here.",
+        ),
+    ] = None,
+    public_events: Annotated[
+        bool, typer.Option("--public-events", help="Take events from everyone, though there is a token.")
+    ] = False,
+    rate: Annotated[float, typer.Option(min=0, help="Requests per second and client; 0: no limit.")] = 100.0,
+    burst: Annotated[int, typer.Option(min=1, help="Requests that a client may send at once.")] = 200,
+    proxy: Annotated[
+        bool, typer.Option("--proxy", help="A proxy stands before: X-Forwarded-For says who asks.")
+    ] = False,
+    max_age: Annotated[
+        int, typer.Option(min=0, max=86400, help="Seconds for which browsers may use an answer again.")
+    ] = 1,
+) -> None:
+    """Completions over HTTP, with a page to try them at `/` and the interface described at `/docs`.
+
+    Example: `wayword serve workspace`, then open http://127.0.0.1:8080
+
+    For pages of a site: `wayword serve workspace --host 0.0.0.0 --origin https://shop.example`
+
+    An A/B test: `wayword serve workspace --against other --share 0.1`
+
+    A new index, and what is denied or pinned by hand, are taken over while it runs. docs/serving.md says more.
+    """
+    from wayword.serving.options import Options
+    from wayword.serving.server import serve as run_server
+    from wayword.workspace import Workspace
+
+    options = Options(
+        host=host,
+        port=port,
+        workers=workers,
+        against=Workspace.open(against).path if against else None,
+        share=share,
+        origins=tuple(origin or ()),
+        token=token or None,
+        public_events=public_events,
+        rate=rate,
+        burst=burst,
+        proxy=proxy,
+        max_age=max_age,
+    )
+    typer.echo(f"Serving http://{host}:{port} (stop with Ctrl-C).", err=True)
+    run_server(Workspace.open(workspace).path, options)
+
+
+@app.command()
 def complete(
     workspace: WorkspacePath,
     prefix: Annotated[

@@ -8,6 +8,7 @@ import pytest
 
 from commands import wayword
 from runs import Made
+from wayword.completion import Completion
 from wayword.errors import WaywordError
 from wayword.index.overrides import Overrides
 from wayword.serving.completer import Completer, Served
@@ -29,7 +30,7 @@ def test_json_lines_are_what_is_served(completer: Served, tmp_path: Path) -> Non
     assert [line["prefix"] for line in lines] == sorted(line["prefix"] for line in lines)
     for line in lines[::10]:
         served = completer.complete(line["prefix"], 5, mode="prefix")
-        assert [tuple(one.values()) for one in line["completions"]] == [tuple(one) for one in served]
+        assert [Completion(**one) for one in line["completions"]] == served
     assert {"zz top", "v", "vi"} <= {line["prefix"] for line in lines}
 
 

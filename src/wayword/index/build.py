@@ -1,6 +1,5 @@
-"""From a workspace to its index: finished lists for every known text, and the retriever for all others."""
+"""From a workspace to the content of its index: which queries may be shown, and which texts get finished lists."""
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -13,26 +12,23 @@ from wayword import __version__, tables
 from wayword.config import IndexConfig
 from wayword.contexts import PREFIX
 from wayword.graph import Graph, Rows
-from wayword.index import lists
-from wayword.index.index import ABOUT, FORMAT, LIVE, served_policy
+from wayword.index.content import Asked, Content
+from wayword.index.index import FORMAT
 from wayword.index.keys import Columns
 from wayword.index.known_texts import known_texts
-from wayword.index.lists import Lists
 from wayword.index.overrides import Overrides
-from wayword.index.strings import Strings
+from wayword.index.pages import Pages
 from wayword.index.versions import ROOT, publish
 from wayword.index.withheld import beginning, matching
 from wayword.lists import near_duplicates
-from wayword.policies import Expected
 from wayword.retrieval import saved
 from wayword.retrieval.beginnings import Beginnings
-from wayword.retrieval.graph import MODES, GraphRetriever, Recorded
+from wayword.retrieval.graph import GraphRetriever, Recorded
 from wayword.stages import Advance, Report, contexts, demand, threads
 from wayword.stages.log import context_columns
 from wayword.stages.retriever import popularity
 from wayword.workspace import Workspace, digest
 
-AT_ONCE = 4096
 MOST_CONTEXTS = 2_000_000
 """So many distinct contexts of the log get lists of their own; the others are answered live."""
 
@@ -78,49 +74,33 @@ def _write(
 ) -> Report:
     queries = _shown(workspace, config, overrides)
     retriever = _served(workspace, queries)
-    same = near_duplicates(queries.texts) if config.policy == "diverse" else None
-    policy = served_policy(retriever, config.policy, config.acceptance, same)
-    asked = _asked(workspace, retriever, queries)
-    shown = Strings.of(
-        "" if private else text.replace(lists.LINE_END, " ")
-        for text, private in zip(queries.shown, queries.private.tolist(), strict=True)
+    content = Content(
+        ["" if gone else text for text, gone in zip(queries.shown, queries.private.tolist(), strict=True)],
+        retriever,
+        _asked(workspace, retriever, queries),
+        _pages(workspace, queries),
+        near_duplicates(queries.texts) if config.policy == "diverse" else None,
+        list(context_columns(workspace.folder("log"))),
     )
-    found = {mode: _lists(policy, asked.contexts, mode, config.kept, advance) for mode in MODES}
-    lists.write(
-        folder,
-        asked.keys,
-        {mode: asked.row + number * asked.contexts.num_rows for number, mode in enumerate(MODES)},
-        Lists.joined([found[mode] for mode in MODES]),
-        shown,
+    return {**content.write(folder, config, advance), "withheld queries": int(queries.hidden.sum())}
+
+
+def _pages(workspace: Workspace, queries: Shown) -> Pages:
+    at = workspace.folder("rankings")
+    returned = saved.load_rows(workspace.folder("demand"), "returned", len(queries.texts))
+    return Pages.of(
+        returned,
+        tables.read(at, "rankings"),
+        tables.read(at, "documents"),
+        len(queries.texts),
+        ~queries.private,
     )
-    shown.save(folder, "shown")
-    Strings.of(retriever.texts).save(folder, "texts")
-    np.save(folder / "popularity.npy", retriever.popularity, allow_pickle=False)
-    if same is not None:
-        np.save(folder / "same.npy", same, allow_pickle=False)
-    (folder / LIVE).mkdir()
-    saved.save(retriever, folder / LIVE)
-    about = {
-        "format": FORMAT,
-        "wayword": __version__,
-        "policy": config.policy,
-        "acceptance": config.acceptance,
-        "kept": config.kept,
-        "columns": asked.columns.values,
-        "context": list(context_columns(workspace.folder("log"))),
-    }
-    (folder / ABOUT).write_text(json.dumps(about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-    return {
-        "queries": len(queries.texts),
-        "texts": len(asked.keys),
-        "lists": 2 * asked.contexts.num_rows,
-        "withheld queries": int(queries.hidden.sum()),
-    }
 
 
 def _shown(workspace: Workspace, config: IndexConfig, overrides: Overrides) -> Shown:
     table = tables.read(workspace.folder("rankings"), "queries")
-    texts, shown = table["text"].to_pylist(), table["shown"].to_pylist()
+    texts = table["text"].to_pylist()
+    shown = [shown or "" for shown in table["shown"].to_pylist()]  # a query without results has none
     patterns = config.withhold.split()
     private = np.array(matching(texts, patterns), bool) | np.array(matching(shown, patterns), bool)
     private |= np.fromiter((text in overrides.delete for text in texts), bool, len(texts))
@@ -196,16 +176,6 @@ def _public(recorded: Recorded | None, private: NDArray[np.bool_], patterns: lis
     )
 
 
-@dataclass(frozen=True)
-class Asked:
-    """Which contexts get a list, the keys that people's texts are found by, and the context of each key."""
-
-    contexts: pa.Table
-    keys: list[str]
-    row: NDArray[np.int64]
-    columns: Columns
-
-
 def _asked(workspace: Workspace, retriever: GraphRetriever, queries: Shown) -> Asked:
     """Every beginning of a query that is wanted, every text that was recorded, and the log's own contexts."""
     wanted = np.asarray(retriever.beginnings.wanted)
@@ -226,12 +196,3 @@ def _asked(workspace: Workspace, retriever: GraphRetriever, queries: Shown) -> A
     keys = [*place, *columns.keys(logged)]
     row = np.r_[np.fromiter(place.values(), np.int64, len(place)), len(examples) + np.arange(logged.num_rows)]
     return Asked(table, keys, row, columns)
-
-
-def _lists(policy: Expected, asked: pa.Table, mode: str, kept: int, advance: Advance) -> Lists:
-    parts = []
-    for first in range(0, asked.num_rows, AT_ONCE):
-        part = asked.slice(first, AT_ONCE)
-        parts.append(Lists.of(policy.complete(part, kept, mode=mode), part.num_rows))
-        advance(first + part.num_rows + MODES.index(mode) * asked.num_rows, 2 * asked.num_rows)
-    return Lists.joined(parts)

@@ -16,15 +16,17 @@ from wayword.completion import Completion
 from wayword.errors import WaywordError, WorkspaceError
 from wayword.index.keys import Columns
 from wayword.index.lists import FinishedLists
+from wayword.index.pages import Pages
 from wayword.index.strings import Strings
 from wayword.policies import Expected
 from wayword.retrieval import saved
 from wayword.retrieval.graph import MODES, GraphRetriever
 
-FORMAT = 1
-ABOUT, LIVE = "about.json", "live"
+FORMAT = 2
+ABOUT, LIVE, PAGES = "about.json", "live", "pages"
 _OPENING = Lock()
 """NumPy reads the header of a file with `ast`, which Python 3.11 cannot do in two threads (python/cpython#106905)."""
+POPULAR = "popular"
 MOST_ASKED = 2000
 """So many queries are looked at for one answer, however many are hidden."""
 
@@ -40,11 +42,13 @@ class Index:
                 "Build it again with `wayword index`."
             )
         self.version, self.about = folder.name, about
+        self.made = (folder / ABOUT).stat().st_mtime
         self.report: dict[str, Any] = report_of(folder)
         self.columns = Columns(dict(about["columns"]))
         self.shown, self.texts = Strings.load(folder, "shown"), Strings.load(folder, "texts")
         self.lists = FinishedLists(folder, self.shown, MODES, int(about["kept"]))
         self.popularity = mapped(folder / "popularity.npy", np.int64)
+        self.pages = Pages.load(folder / PAGES, len(self.shown))
         self.retriever = saved.load(folder / LIVE, self.texts, self.popularity)
         same = mapped(folder / "same.npy", np.int32) if about["policy"] == "diverse" else None
         self._policy = served_policy(self.retriever, about["policy"], float(about["acceptance"]), same)
@@ -74,6 +78,17 @@ class Index:
         return frozenset(
             place for text, place in places if place < len(self.texts) and self.texts[place] == text
         )
+
+    def popular(
+        self, typed: str, k: int, mode: str, context: Mapping[str, Any], hidden: Collection[int] = ()
+    ) -> list[Completion]:
+        """What people who type this go on to most often, with the share of each."""
+        asked = self.retriever.typed(self.columns.table([typed], context))
+        found = self.retriever.accepted(asked, min(k + len(hidden), max(k, MOST_ASKED)), mode)
+        rows = zip(found.query.tolist(), found.score.tolist(), strict=True)
+        return [
+            Completion(self.shown[query], share, POPULAR) for query, share in rows if query not in hidden
+        ][:k]
 
     def live(
         self, typed: str, k: int, mode: str, context: Mapping[str, Any], hidden: Collection[int] = ()

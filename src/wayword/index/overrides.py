@@ -80,15 +80,18 @@ class Overrides:
         """What is never shown."""
         return self.deny | self.delete
 
-    def save(self, folder: Path) -> None:
-        """All of it or nothing."""
-        given = {
+    def plain(self) -> dict[str, Any]:
+        """What `parse` reads."""
+        return {
             "deny": sorted(self.deny),
             "delete": sorted(self.delete),
             "pin": {typed: list(queries) for typed, queries in sorted(self.pin.items())},
         }
+
+    def save(self, folder: Path) -> None:
+        """All of it or nothing."""
         folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(folder / FILE, json.dumps(given, indent=2, ensure_ascii=False) + "\n")
+        write_atomically(folder / FILE, json.dumps(self.plain(), indent=2, ensure_ascii=False) + "\n")
 
 
 def _texts(given: Any, what: str, where: str) -> list[str]:

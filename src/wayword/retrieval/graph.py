@@ -105,11 +105,15 @@ class GraphRetriever:
             documents=LIVE_DOCUMENTS,
             threads=self._threads,
         )
+        score = found.score / self.own_utility(typed)[found.context]
+        return Candidates(found.context, found.query, score.astype(np.float32), typed.source[found.context])
+
+    def own_utility(self, typed: Typed) -> NDArray[np.float64]:
+        """That of typing on: what the queries that each context becomes do for those who issue them. Never zero."""
         members = typed.members
         context = np.repeat(np.arange(len(members)), np.diff(members.starts))
         total = np.bincount(context, weights=members.value * self.own[members.column], minlength=len(members))
-        score = found.score / np.maximum(total, 1e-12)[found.context]
-        return Candidates(found.context, found.query, score.astype(np.float32), typed.source[found.context])
+        return np.maximum(total, 1e-12)
 
     def accepted(self, typed: Typed, k: int, mode: str = ANY) -> Candidates:
         """The k queries that each context becomes most often, with how probable that is."""

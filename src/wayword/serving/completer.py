@@ -49,20 +49,32 @@ class Served:
         self, prefix: str, k: int = 10, *, context: Mapping[str, Any] | None = None, mode: str = ANY
     ) -> list[Completion]:
         """See `Completer.complete`."""
-        if not 1 <= k <= MAX_COMPLETIONS:
-            raise WaywordError(f"Found k = {k}; expected a number from 1 to {MAX_COMPLETIONS}.")
-        if mode not in MODES:
-            raise WaywordError(f"Found mode {mode!r}; expected one of {', '.join(MODES)}.")
+        return self.answer(prefix, k, context, mode)[0]
+
+    def answer(
+        self, prefix: str, k: int, context: Mapping[str, Any] | None, mode: str
+    ) -> tuple[list[Completion], bool]:
+        """The completions, and whether there was a finished list."""
+        check(k, mode)
         index, hidden = self.index, self.hidden
         key = typed = normalise(prefix[:MAX_PREFIX])
         if context:
             index.check(context)
             key = index.columns.key(typed, context)
         found = index.lists.find(key, k, mode, hidden)
+        finished = found is not None
         if found is None:
             found = index.live(typed, k, mode, context or {}, hidden)
         pinned = self.overrides.pin.get(typed)
-        return _with_pinned(found, pinned, k) if pinned else found
+        return (_with_pinned(found, pinned, k) if pinned else found), finished
+
+    def popular(
+        self, prefix: str, k: int = 10, *, context: Mapping[str, Any] | None = None, mode: str = ANY
+    ) -> list[Completion]:
+        """What people who type this go on to most often: what ordinary completion shows."""
+        check(k, mode)
+        self.index.check(context or {})
+        return self.index.popular(normalise(prefix[:MAX_PREFIX]), k, mode, context or {}, self.hidden)
 
     def known(self) -> list[tuple[str, dict[str, str]]]:
         """Every text, with the context it was typed in, that has a finished list or a pinned query."""
@@ -70,12 +82,20 @@ class Served:
         return [self.index.columns.split(key) for key in sorted(keys)]
 
 
+def check(k: int, mode: str) -> None:
+    """Raise `WaywordError` for what cannot be asked."""
+    if not 1 <= k <= MAX_COMPLETIONS:
+        raise WaywordError(f"Found k = {k}; expected a number from 1 to {MAX_COMPLETIONS}.")
+    if mode not in MODES:
+        raise WaywordError(f"Found mode {mode!r}; expected one of {', '.join(MODES)}.")
+
+
 class Completer:
     """Answers for typed texts. A new version, or other overrides, are taken over while it answers."""
 
     def __init__(self, root: Path) -> None:
         """`root` holds the versions and the pointer to the current one."""
-        self._root = root
+        self.root = root
         self._seen = self._state()
         self._served = Served.of(root)
         self._next_look = monotonic() + LOOK_EVERY
@@ -101,9 +121,13 @@ class Completer:
         Mode "prefix" shows only queries that go on from the typed text (or its correction), "any" every query that
         leads there.
         """
+        self.look_in_time()
+        return self._served.complete(prefix, k, context=context, mode=mode)
+
+    def look_in_time(self) -> None:
+        """Look at the disk, unless that was done just now."""
         if monotonic() >= self._next_look:
             self.look()
-        return self._served.complete(prefix, k, context=context, mode=mode)
 
     @property
     def served(self) -> Served:
@@ -116,7 +140,7 @@ class Completer:
         if (state := self._state()) == self._seen or not self._looking.acquire(blocking=False):
             return  # nothing new, or another thread sees to it
         try:
-            self._served = Served.of(self._root, self._served.index)
+            self._served = Served.of(self.root, self._served.index)
             self._seen = state
         except WaywordError as problem:
             self._next_look = monotonic() + TRY_AGAIN
@@ -128,7 +152,7 @@ class Completer:
 
     def _state(self) -> tuple[tuple[int, int, int] | None, ...]:
         """Changes whenever one of the two files is replaced or written."""
-        return tuple(map(_stamp, (self._root / versions.CURRENT, self._root / FILE)))
+        return tuple(map(_stamp, (self.root / versions.CURRENT, self.root / FILE)))
 
 
 def _stamp(file: Path) -> tuple[int, int, int] | None:

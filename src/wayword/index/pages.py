@@ -1,0 +1,106 @@
+"""Pages: where each query leads, for people: the first results, with titles, and how surely each is looked at."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from wayword.arrays import mapped
+from wayword.graph import Rows
+from wayword.index.strings import Strings
+from wayword.retrieval import saved
+
+LONGEST = 10
+"""So many results of each query are kept."""
+
+
+class Document(NamedTuple):
+    """The name that the search engine knows it by, and the one for people, if there is any."""
+
+    document: str
+    title: str | None
+
+
+class Result(NamedTuple):
+    """A line of a result page: which document, at which rank, and how surely it is looked at there."""
+
+    number: int
+    rank: int
+    exposure: float
+
+
+@dataclass(frozen=True)
+class Pages:
+    """Row q of `results` has the documents of query q, best rank first, with their exposures."""
+
+    results: Rows
+    rank: NDArray[np.int32]
+    names: Strings
+    titles: Strings
+
+    @classmethod
+    def of(
+        cls, returned: Rows, rankings: pa.Table, documents: pa.Table, queries: int, kept: NDArray[np.bool_]
+    ) -> "Pages":
+        """Of the queries that are kept. `returned` are the exposures, documents × queries; `rankings` the same pairs
+        with their ranks."""
+        exposures = csr_array(
+            csr_array(
+                (returned.value, returned.column, returned.starts), shape=(len(returned), queries)
+            ).T.tocsr()
+        )
+        exposures.sort_indices()
+        query, document, rank = (rankings[name].to_numpy() for name in ("query", "document", "rank"))
+        by_pair = np.lexsort((document, query))
+        best_first = np.lexsort((rank[by_pair], query[by_pair]))
+        query, document, rank = (part[by_pair][best_first] for part in (query, document, rank))
+        first = np.searchsorted(query, np.arange(queries + 1))
+        chosen = (np.arange(len(query)) - first[query] < LONGEST) & kept[query]
+        return cls(
+            Rows(
+                np.searchsorted(query[chosen], np.arange(queries + 1)).astype(np.int64),
+                document[chosen].astype(np.int32),
+                exposures.data[best_first][chosen].astype(np.float32),
+            ),
+            rank[chosen].astype(np.int32),
+            Strings.of(documents["id"].to_pylist()),
+            Strings.of(title or "" for title in documents["title"].to_pylist()),
+        )
+
+    def save(self, folder: Path) -> None:
+        """Files that `load` maps into memory."""
+        folder.mkdir()
+        saved.save_rows(self.results, folder, "results")
+        np.save(folder / "rank.npy", self.rank, allow_pickle=False)
+        self.names.save(folder, "names")
+        self.titles.save(folder, "titles")
+
+    @classmethod
+    def load(cls, folder: Path, queries: int) -> "Pages":
+        """What `save` wrote."""
+        names, titles = Strings.load(folder, "names"), Strings.load(folder, "titles")
+        results = saved.load_rows(folder, "results", len(names), queries)
+        rank = mapped(folder / "rank.npy", np.int32)
+        if len(titles) != len(names) or len(rank) != len(results.column):
+            raise ValueError("found pages whose parts do not fit together")
+        return cls(results, rank, names, titles)
+
+    def of_query(self, query: int) -> Iterator[Result]:
+        """Its results, best rank first."""
+        at = slice(self.results.starts[query], self.results.starts[query + 1])
+        rows = zip(
+            self.results.column[at].tolist(),
+            self.rank[at].tolist(),
+            self.results.value[at].tolist(),
+            strict=True,
+        )
+        return (Result(*row) for row in rows)
+
+    def document(self, number: int) -> Document:
+        """By its number."""
+        return Document(self.names[number], self.titles[number] or None)

@@ -1,0 +1,101 @@
+"""The event log: what is acknowledged is on disk, whatever happens next.
+
+Requests that arrive while the disk is busy are written together: one write, one flush for all of them. A write that
+fails leaves nothing of it in the file.
+"""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from wayword.artefact import to_disk
+
+FOLDER = "events"
+LARGEST = 64_000_000
+"""Bytes after which the next file is begun."""
+
+
+class EventLog:
+    """Files of one process: `ubi-<when>-<process>-<number>.ndjson`. Not for two threads, but for many tasks."""
+
+    def __init__(self, folder: Path, *, largest: int = LARGEST) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder, self._largest = folder, largest
+        self._file: int | None = None
+        self._size = self._files = 0
+        self._waiting: list[tuple[bytes, asyncio.Future[None]]] = []
+        self._writing: asyncio.Task[None] | None = None
+        self._disk = ThreadPoolExecutor(1, thread_name_prefix="wayword-events")
+
+    async def append(self, lines: bytes) -> None:
+        """Return when the lines are on disk; raise `OSError` if they cannot be written."""
+        loop = asyncio.get_running_loop()
+        written: asyncio.Future[None] = loop.create_future()
+        self._waiting.append((lines, written))
+        if self._writing is None or self._writing.done():
+            self._writing = loop.create_task(self._write_all())
+        await written
+
+    async def _write_all(self) -> None:
+        loop = asyncio.get_running_loop()
+        while self._waiting:
+            taken, self._waiting = self._waiting, []
+            try:
+                await loop.run_in_executor(self._disk, self._write, b"".join(lines for lines, _ in taken))
+                _settle(taken, lambda future: future.set_result(None))
+            except BaseException as problem:
+                found = problem if isinstance(problem, OSError) else OSError(str(problem))
+                _settle(taken, lambda future, found=found: future.set_exception(found))  # type: ignore[misc]
+
+    def _write(self, lines: bytes) -> None:
+        if self._file is None or self._size + len(lines) > self._largest:
+            self._begin()
+        file = self._file
+        if file is None:
+            raise OSError("no file could be begun")
+        try:
+            left = memoryview(lines)
+            while left:
+                left = left[os.write(file, left) :]
+            os.fdatasync(file)
+            self._size += len(lines)
+        except OSError:
+            self._take_back(file)
+            raise
+
+    def _begin(self) -> None:
+        self._close()
+        self._files += 1
+        when = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+        path = self._folder / f"ubi-{when}-{os.getpid()}-{self._files}.ndjson"
+        self._file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND, 0o640)
+        self._size = 0
+        to_disk(self._folder)
+
+    def _take_back(self, file: int) -> None:
+        """What was written in part is cut off; where even that fails, nothing more goes into this file."""
+        try:
+            os.ftruncate(file, self._size)
+        except OSError:
+            self._close()
+
+    def _close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def close(self) -> None:
+        """Nothing is waiting any more when a server stops; close the file."""
+        self._disk.shutdown(wait=True)
+        self._close()
+
+
+def _settle(
+    taken: list[tuple[bytes, "asyncio.Future[None]"]], tell: Callable[["asyncio.Future[None]"], None]
+) -> None:
+    for _, future in taken:
+        if not future.done():  # a client that has gone does not wait
+            tell(future)

@@ -1,0 +1,38 @@
+"""The server: Granian, with the service in each of its workers."""
+
+import multiprocessing
+from pathlib import Path
+
+from granian import Granian
+from granian.constants import HTTPModes, Interfaces, Loops
+from granian.http import HTTP1Settings
+from granian.log import LogLevels
+
+from wayword.serving.options import Options
+from wayword.serving.service import Service
+
+STOPPING = 10
+"""Seconds that a worker has for the requests it is answering when the server stops."""
+HEADERS_TIMEOUT = 10_000
+"""Milliseconds in which the head of a request has to arrive."""
+LONGEST_HEAD = 8192 + 4096 * 30
+
+
+def serve(workspace: Path, options: Options) -> None:
+    """Serve until the process is told to stop (SIGINT, SIGTERM)."""
+    multiprocessing.set_start_method("fork", force=True)  # workers share what was read before
+    service = Service(workspace, options)
+    Granian(
+        "wayword",
+        address=options.host,
+        port=options.port,
+        interface=Interfaces.RSGI,
+        workers=options.workers,
+        loop=Loops.auto,
+        http=HTTPModes.http1,
+        http1_settings=HTTP1Settings(header_read_timeout=HEADERS_TIMEOUT, max_buffer_size=LONGEST_HEAD),
+        websockets=False,
+        log_level=LogLevels.warning,
+        respawn_failed_workers=True,
+        workers_kill_timeout=STOPPING,
+    ).serve(target_loader=lambda _target: service)  # type: ignore[arg-type, return-value]
