@@ -8,6 +8,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from wayword.engines import files
 from wayword.errors import LogError, WaywordError
@@ -19,6 +20,8 @@ _JSON_OBJECTS = "read_ndjson_objects(:path, compression = {compression})"
 _PARQUET = "read_parquet(:path, binary_as_string = true, hive_partitioning = false)"
 LONGEST_REASON = 1000
 """So many characters of what DuckDB says are shown: it quotes a broken line in full."""
+WRITTEN_AT_ONCE = 1 << 17
+"""Rows of a row group of a Parquet file."""
 
 
 class DuckDB:
@@ -93,7 +96,10 @@ class DuckDB:
     def write(self, sql: str, path: Path) -> None:
         """A query's rows as a Parquet file, without having all of them in memory."""
         try:
-            self._execute(f"COPY ({sql}) TO {_text(str(path))} (FORMAT parquet, COMPRESSION zstd)", {})
+            rows = self._connection.sql(sql).to_arrow_reader(WRITTEN_AT_ONCE)
+            with pq.ParquetWriter(path, rows.schema, compression="zstd") as file:
+                for batch in rows:
+                    file.write_batch(batch)
         except duckdb.Error as problem:
             raise _failed(path.stem, sql, problem) from problem
 

@@ -9,6 +9,7 @@ Each is a ratio of sums over people. A person may be shown many lists, so it is 
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from wayword.config import EvaluationConfig
@@ -45,8 +46,8 @@ def compare(engine: DuckDB, config: EvaluationConfig) -> pa.Table:
                    {", ".join(_COUNTED)} FROM by_person ORDER BY arm, person"""
     )
     arms = rows["arm"].to_numpy(zero_copy_only=False)
-    names = sorted(set(arms))
-    found = {name: _of_arm(rows.filter(pa.array(arms == name)), config) for name in names}
+    names, parts = sorted(set(arms)), pc.count_distinct(rows["part"]).as_py()
+    found = {name: _of_arm(rows.filter(pa.array(arms == name)), parts, config) for name in names}
     table = [_rows(name, *found[name], config) for name in names]
     if len(names) == 2:
         table.append(_difference(names, [found[name][1] for name in names], table, config))
@@ -58,20 +59,20 @@ def _sum(engine: DuckDB) -> None:
     person = "coalesce(person, query_id, '')"
     engine.step(
         "topmost",
-        "SELECT query_id, count(*) AS clicks, 1.0 / min(rank) AS reciprocal FROM clicks GROUP BY query_id",
+        "SELECT query_id, count(*) AS clicks, 1 / CAST(min(rank) AS DOUBLE) AS reciprocal FROM clicks GROUP BY query_id",
     )
     engine.step(
         "by_person",
         f"""
-        SELECT arm, person, {", ".join(f"sum({name}) AS {name}" for name in _COUNTED[:-1])},
+        SELECT arm, person, {", ".join(f"CAST(sum({name}) AS DOUBLE) AS {name}" for name in _COUNTED[:-1])},
                {engine.ordered_sum("reciprocal", "query_id")} AS reciprocal
         FROM (
           SELECT coalesce(arm, '') AS arm, {person} AS person, query_id, CAST(action = 'shown' AS INTEGER) AS shown,
-                 CAST(action = 'picked' AS INTEGER) AS picked, 0 AS searches, 0 AS clicks, 0.0 AS reciprocal
+                 CAST(action = 'picked' AS INTEGER) AS picked, 0 AS searches, 0 AS clicks, CAST(0 AS DOUBLE) AS reciprocal
           FROM completions
           UNION ALL
           SELECT coalesce(b.arm, ''), coalesce(b.person, b.query_id), b.query_id, 0, 0, 1, coalesce(t.clicks, 0),
-                 coalesce(t.reciprocal, 0.0)
+                 coalesce(t.reciprocal, 0)
           FROM began AS b LEFT JOIN topmost AS t ON t.query_id = b.query_id
         ) AS each GROUP BY arm, person
         """,
@@ -79,11 +80,11 @@ def _sum(engine: DuckDB) -> None:
 
 
 def _of_arm(
-    rows: pa.Table, config: EvaluationConfig
+    rows: pa.Table, parts: int, config: EvaluationConfig
 ) -> tuple[dict[str, float], list[NDArray[np.float64]], int]:
     """Totals, bootstrap replicates of each measure, and how many people there are."""
     part = rows["part"].to_numpy()
-    sums = {name: np.bincount(part, rows[name].to_numpy(), GROUPS).astype(np.float64) for name in _COUNTED}
+    sums = {name: np.bincount(part, rows[name].to_numpy(), parts).astype(np.float64) for name in _COUNTED}
     replicates = [resample(sums[top][:, None], sums[bottom], config) for top, bottom in MEASURES.values()]
     return {name: float(sums[name].sum()) for name in _COUNTED}, replicates, len(part)
 
