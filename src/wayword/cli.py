@@ -178,6 +178,9 @@ def ubi(
     unreadable: Annotated[
         float, typer.Option(min=0, max=1, help="The share of lines that may be unreadable.")
     ] = 0.01,
+    memory: Annotated[
+        str | None, typer.Option(help="Tables beyond that wait on disk, e.g. 4GB. [default: most of it]")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="What was found, for programs.")] = False,
 ) -> None:
     """Turn OpenSearch UBI events, Wayword's own or others, into a log for `wayword run`.
@@ -206,6 +209,7 @@ def ubi(
             application=application,
             context=context,
             unreadable=unreadable,
+            memory=memory,
             reporter=bars,
         )
         bars.end("ubi", reused=False, seconds=time.monotonic() - started)

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ubi_reference import Reading, Record, at, bare, bulk, click, event, pick, query
 
 import wayword
-from ubi_reference import Reading, Record, at, bare, bulk, click, event, pick, query
 from wayword.config import Config
 
 IDS, TEXTS = ("1", "2", "3"), ("tv", "TV ", "日本 😀", "", " ", None)

@@ -25,14 +25,18 @@ WRITTEN_AT_ONCE = 1 << 17
 
 
 class DuckDB:
-    """An in-memory database that spills to `spill` when a step outgrows memory."""
+    """An in-memory database that spills to `spill` when a step outgrows memory, or so much of it ("2GB")."""
 
-    def __init__(self, *, threads: int | None = None, spill: Path | None = None) -> None:
+    def __init__(
+        self, *, threads: int | None = None, spill: Path | None = None, memory: str | None = None
+    ) -> None:
         self._spill = tempfile.TemporaryDirectory(
             prefix="wayword-spill-", dir=spill, ignore_cleanup_errors=True
         )
         settings: dict[str, Any] = {"temp_directory": self._spill.name}
-        self._connection = duckdb.connect(config=settings | ({"threads": threads} if threads else {}))
+        limits = {"threads": threads, "memory_limit": memory}
+        settings |= {name: limit for name, limit in limits.items() if limit}
+        self._connection = duckdb.connect(config=settings)
         self._connection.execute("SET TimeZone = 'UTC'")  # the same log gives the same tables everywhere
 
     def read(self, table: str, path: Path) -> None:

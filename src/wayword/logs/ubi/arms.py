@@ -59,7 +59,8 @@ def _sum(engine: DuckDB) -> None:
     person = "coalesce(person, query_id, '')"
     engine.step(
         "topmost",
-        "SELECT query_id, count(*) AS clicks, 1 / CAST(min(rank) AS DOUBLE) AS reciprocal FROM clicks GROUP BY query_id",
+        """SELECT query_id, count(*) AS clicks, 1 / CAST(min(rank) AS DOUBLE) AS reciprocal
+           FROM clicks GROUP BY query_id""",
     )
     engine.step(
         "by_person",
@@ -68,7 +69,8 @@ def _sum(engine: DuckDB) -> None:
                {engine.ordered_sum("reciprocal", "query_id")} AS reciprocal
         FROM (
           SELECT coalesce(arm, '') AS arm, {person} AS person, query_id, CAST(action = 'shown' AS INTEGER) AS shown,
-                 CAST(action = 'picked' AS INTEGER) AS picked, 0 AS searches, 0 AS clicks, CAST(0 AS DOUBLE) AS reciprocal
+                 CAST(action = 'picked' AS INTEGER) AS picked, 0 AS searches, 0 AS clicks,
+                 CAST(0 AS DOUBLE) AS reciprocal
           FROM completions
           UNION ALL
           SELECT coalesce(b.arm, ''), coalesce(b.person, b.query_id), b.query_id, 0, 0, 1, coalesce(t.clicks, 0),

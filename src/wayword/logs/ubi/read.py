@@ -1,5 +1,6 @@
 """From files of UBI records to a log that `wayword run` reads, and what people did with completions."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,6 +54,7 @@ def read_ubi(
     application: str | None = None,
     context: Sequence[str] | None = None,
     unreadable: float = UNREADABLE,
+    memory: str | None = None,
     reporter: Reporter | None = None,
 ) -> UbiLog:
     """Read UBI 1.3 query records and events, files or folders of NDJSON (.gz or not), and write a log to folder `out`.
@@ -61,13 +63,14 @@ def read_ubi(
     `query_attributes`, or those named in `context`; a search without a click is a row without document and rank),
     `rankings.parquet` (query, document, rank: the latest result list of each query; only if the records have any) and
     `completions.parquet` (what was shown and picked). `first_ordinal`, 0 or 1, is the position of the first result;
-    without it each application's is found in the data. The same files give the same bytes.
+    without it each application's is found in the data. Tables that outgrow `memory` ("4GB"; without it, most of the
+    machine's) wait on disk. The same files give the same bytes.
     """
-    _check(click_actions, first_ordinal, unreadable)
+    _check(click_actions, first_ordinal, unreadable, memory)
     files = lines.files_of([Path(given) for given in inputs])
     if not files:
         raise WaywordError("Found no files; expected files or folders of UBI records (NDJSON).")
-    engine = DuckDB()
+    engine = DuckDB(memory=memory)
     try:
         sources = records.read(engine, files, application=application, reporter=reporter or Reporter())
         report = records.check(engine, sources, unreadable=unreadable)
@@ -88,7 +91,7 @@ def read_ubi(
     return UbiLog(folder, report, first, columns, compared, notes)
 
 
-def _check(actions: Sequence[str], first_ordinal: int | None, unreadable: float) -> None:
+def _check(actions: Sequence[str], first_ordinal: int | None, unreadable: float, memory: str | None) -> None:
     if not actions or not all(action.strip() for action in actions):
         raise WaywordError(f"Found the clicks {list(actions)}; expected names of actions, such as click.")
     if taken := sorted({clicks.IMPRESSION, *completions.ACTIONS} & set(actions)):
@@ -97,6 +100,8 @@ def _check(actions: Sequence[str], first_ordinal: int | None, unreadable: float)
         raise WaywordError(f"Found first_ordinal = {first_ordinal}; expected 0 or 1.")
     if not 0 <= unreadable <= 1:
         raise WaywordError(f"Found unreadable = {unreadable}; expected a share from 0 to 1.")
+    if memory is not None and not re.fullmatch(r"[1-9]\d*[KMGT]i?B", memory):
+        raise WaywordError(f"Found memory = {memory!r}; expected so many bytes, such as 4GB.")
 
 
 def _check_found(report: dict[str, int], application: str | None) -> None:

@@ -140,7 +140,7 @@ def check(engine: DuckDB, sources: Sequence[Source], *, unreadable: float) -> di
     kinds = Counter({row["kind"]: row["n"] for row in rows})
     cut_off = sum(source.cut_off is not None for source in sources)
     kinds["unreadable"] -= cut_off
-    lines = kinds.total() - kinds["blank"] - cut_off
+    lines = kinds.total() - kinds["blank"]
     if kinds["unreadable"] > unreadable * lines:
         raise LogError(
             f"{kinds['unreadable']:,} of {lines:,} lines are no JSON objects; expected one UBI record per line "
