@@ -159,12 +159,12 @@ def _warn(report: dict[str, Any]) -> None:
 def ubi(
     inputs: Annotated[
         list[Path],
-        typer.Argument(metavar="FILES_OR_FOLDERS...", help="NDJSON, plain or .gz, or folders of it."),
+        typer.Argument(metavar="FILES_OR_FOLDERS", help="NDJSON, plain or .gz, or folders of it."),
     ],
     out: Annotated[Path, typer.Option(help="Folder for clicks, rankings and completions (.parquet).")],
     clicks: Annotated[
         str | None,
-        typer.Option(help="Which actions are clicks. [default: click,click_through,item_click]"),
+        typer.Option(help="Which actions are clicks. [default: click, click_through, item_click]"),
     ] = None,
     first_ordinal: Annotated[
         int | None,
@@ -204,7 +204,7 @@ def ubi(
         log = read_ubi(
             *inputs,
             out=out,
-            click_actions=clicks.split(",") if clicks is not None else CLICKS,
+            click_actions=CLICKS if clicks is None else [name.strip() for name in clicks.split(",")],
             first_ordinal=first_ordinal,
             application=application,
             context=context,

@@ -2,6 +2,7 @@
 
 import gzip
 import random
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -34,21 +35,16 @@ def drawn(draw: st.DrawFn) -> Record:
     query_id, text = draw(st.sampled_from((*IDS, None))), draw(st.sampled_from(TEXTS))
     document = draw(st.sampled_from((*DOCUMENTS, None)))
     ordinal = draw(st.sampled_from((None, -1, 0, 1, 1, 2, 3, 1.5)))
-    made = draw(
-        st.sampled_from(
-            [
-                lambda: query(
-                    query_id, text, query_response_hit_ids=draw(st.lists(st.sampled_from(DOCUMENTS[:3])))
-                ),
-                lambda: query(query_id, text),
-                lambda: click(query_id, document, ordinal, user_query=text),
-                lambda: event("item_click", query_id, document, ordinal=ordinal),
-                lambda: event("impression", query_id, document, ordinal=ordinal, user_query=text),
-                lambda: event("hover", query_id, document, ordinal=ordinal),
-                lambda: pick(query_id or "1", "tv", draw(st.sampled_from(["", "t", "日"]))),
-            ]
-        )
-    )()
+    kinds: list[Callable[[], Record]] = [
+        lambda: query(query_id, text, query_response_hit_ids=draw(st.lists(st.sampled_from(DOCUMENTS[:3])))),
+        lambda: query(query_id, text),
+        lambda: click(query_id, document, ordinal, user_query=text),
+        lambda: event("item_click", query_id, document, ordinal=ordinal),
+        lambda: event("impression", query_id, document, ordinal=ordinal, user_query=text),
+        lambda: event("hover", query_id, document, ordinal=ordinal),
+        lambda: pick(query_id or "1", "tv", draw(st.sampled_from(["", "t", "日"]))),
+    ]
+    made = draw(st.sampled_from(kinds))()
     who = {"client_id": draw(st.sampled_from(["c", None])), "user_id": draw(st.sampled_from(["u", "", None]))}
     return made | who | {"timestamp": draw(moments), "application": draw(st.sampled_from(["one", "two"]))}
 

@@ -178,10 +178,11 @@ class Reading:
     def rows(self) -> list[tuple[Any, ...]]:
         """query, document, rank, search_id, user, prefix."""
         clicks = self.clicks()
+        none: list[tuple[Any, Any]] = [(None, None)]
         return [
             (s["user_query"], document, rank, query_id, self._person(query_id), self.prefixes[query_id])
             for query_id, s in self.searches.items()
-            for document, rank in clicks[query_id] or [(None, None)]
+            for document, rank in clicks[query_id] or none
         ]
 
     def _person(self, query_id: str) -> str | None:
