@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,18 @@ def test_plain_bulk_compressed_and_exported_records_are_one_log(tmp_path: Path) 
         expected = expected or found
         assert found == expected, name
     assert [(row[1], row[2], row[6]) for row in expected or []] == [("b", 2, "t"), ("ü", 7, "t")]
+
+
+def test_what_the_server_stores_is_read_as_it_was_sent(tmp_path: Path) -> None:
+    pytest.importorskip("msgspec")
+    from wayword.serving.records import lines as stored
+    from wayword.serving.records import read as received
+
+    expected = rows(read(tmp_path, SESSION))
+    assert rows(read(tmp_path, stored(received(json.dumps(SESSION).encode())))) == expected
+    timeless = [{name: value for name, value in record.items() if name != "timestamp"} for record in SESSION]
+    (time, _) = rows(read(tmp_path, stored(timeless, datetime(2026, 1, 1, tzinfo=UTC))), "time")
+    assert time == (datetime(2026, 1, 1, tzinfo=UTC),)
 
 
 def test_a_folder_is_its_files_and_a_file_named_twice_is_one(tmp_path: Path) -> None:
