@@ -1,5 +1,6 @@
 """The server: Granian, with the service in each of its workers."""
 
+import gc
 import multiprocessing
 from pathlib import Path
 
@@ -22,6 +23,8 @@ def serve(workspace: Path, options: Options) -> None:
     """Serve until the process is told to stop (SIGINT, SIGTERM)."""
     multiprocessing.set_start_method("fork", force=True)  # workers share what was read before
     service = Service(workspace, options)
+    gc.collect()
+    gc.freeze()  # what is there now stays: it is never looked over again, and its pages stay shared
     Granian(
         "wayword",
         address=options.host,
