@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -20,11 +21,9 @@ from urllib.parse import urlencode
 from urllib.request import urlopen
 
 import pytest
+from playwright.sync_api import Browser, FloatRect, Locator, Page, expect, sync_playwright
 
-pytest.importorskip("playwright.sync_api")
-from playwright.sync_api import Browser, Page, expect, sync_playwright
-
-PATIENCE = 15.0
+PATIENCE = 60.0
 """Seconds after which something that is waited for is taken not to come."""
 expect.set_options(timeout=1000 * PATIENCE)
 
@@ -176,6 +175,13 @@ def site(folder: Path) -> Iterator[str]:
         thread.join()
 
 
+def box(found: Locator) -> FloatRect:
+    """Where it is on the screen."""
+    place = found.bounding_box()
+    assert place
+    return place
+
+
 def options(page: Page) -> list[str]:
     """The completions that are to be seen, in the order of the arrow keys."""
     return page.locator("wayword-option:visible wayword-text").all_text_contents()
@@ -197,6 +203,6 @@ def shown(page: Page, expected: list[str]) -> None:
 
 def accessible(page: Page) -> list[str]:
     """What axe-core finds wrong, contrast included."""
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    found = axe.run(page).response["violations"]
+    page.evaluate((files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run().then((results) => results.violations)")
     return [f"{one['id']}: {node['html']} {node['failureSummary']}" for one in found for node in one["nodes"]]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from browsing import Server, accessible, active, launched, opened, options, served, shown
+from browsing import Server, accessible, active, box, launched, opened, options, served, shown
 from runs import Made
 
 pytestmark = pytest.mark.browser
@@ -201,18 +201,18 @@ def test_the_mouse_shows_where_a_completion_leads_and_picks_it(page: Page, serve
 
 @pytest.mark.parametrize("wide", [320, 390])
 def test_on_a_phone_everything_fits_and_can_be_touched(wide: int, browser: Browser, server: Server) -> None:
-    phone = {"viewport": {"width": wide, "height": 844}, "has_touch": True, "is_mobile": True}
+    phone: dict[str, Any] = {"viewport": {"width": wide, "height": 844}, "has_touch": True, "is_mobile": True}
     with opened(browser, server.address, **phone) as page:
         expected = both(server, "vi", k=5)
         typed(page, "vi", expected)
-        assert all((box.bounding_box() or {})["height"] >= 44 for box in page.get_by_role("option").all())
-        lists = [group.bounding_box() or {} for group in page.get_by_role("group").all()[-2:]]
+        assert all(box(option)["height"] >= 44 for option in page.get_by_role("option").all())
+        lists = [box(group) for group in page.get_by_role("group").all()[-2:]]
         assert lists[1]["y"] >= lists[0]["y"] + lists[0]["height"]
         _fits(page)
         page.get_by_role("option").nth(1).tap()
         expect(page.get_by_role("heading", name=f"Results for {expected[1]}")).to_be_visible()
         buttons = page.locator(".results button, #form button, #modes label").all()
-        assert all((box.bounding_box() or {})["height"] >= 44 for box in buttons)
+        assert all(box(button)["height"] >= 44 for button in buttons)
         _fits(page)
 
 
@@ -223,7 +223,7 @@ def _fits(page: Page) -> None:
 
 def test_on_a_wide_screen_the_lists_stand_beside_each_other(page: Page, server: Server) -> None:
     typed(page, "vi", both(server, "vi"))
-    one, other = (group.bounding_box() or {} for group in page.get_by_role("group").all()[-2:])
+    one, other = (box(group) for group in page.get_by_role("group").all()[-2:])
     assert one["y"] == other["y"]
     assert one["x"] + one["width"] <= other["x"]
 
@@ -324,6 +324,29 @@ def test_nothing_comes_from_elsewhere_and_nothing_is_forbidden(browser: Browser,
     assert [one for one in told if not one.startswith(server.address)] == []
 
 
+def test_searches_can_be_gone_back_to_and_sent_to_others(
+    page: Page, browser: Browser, server: Server
+) -> None:
+    one, other = server.queries("vi", policy="popular")[:2]
+    for query in (one, other):
+        page.locator("#search").fill(query)
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name=f"Results for {query}", exact=True)).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("heading", name=f"Results for {one}", exact=True)).to_be_visible()
+    expect(page.locator("#search")).to_have_value(one)
+    expect(page).to_have_title(f"{one} – Wayword")
+    page.locator(".results button").first.click()
+    found = [record for record in server.records_of(page, 3) if "user_query" in record]
+    assert [record.get("action_name") for record in found] == [None, None, "click"]
+    assert found[2]["query_id"] == found[0]["query_id"] != found[1]["query_id"]
+    with opened(browser, page.url) as theirs:
+        expect(theirs.get_by_role("heading", name=f"Results for {one}", exact=True)).to_be_visible()
+    page.go_back()
+    expect(page.locator("#search")).to_have_value("")
+    expect(page.locator("#intro")).to_be_visible()
+
+
 # --- answers that are late, and none at all
 
 
@@ -334,8 +357,12 @@ def test_an_answer_that_is_late_does_not_replace_a_newer_one(
     """Also where a request that was given up is answered all the same."""
     deaf = "" if aborted else "const ask = fetch; window.fetch = (url, o) => ask(url, {...o, signal: null});"
     held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
     with opened(browser, server.address, before=deaf) as page:
-        page.route(re.compile(r"/complete\?prefix=v&"), lambda route: held.append(route))
+        page.route(re.compile(r"/complete\?prefix=v&"), hold)
         with page.expect_request(re.compile(r"prefix=v&.*policy=popular")):
             page.keyboard.press("v")
         typed(page, "ideo", expected := both(server, "video"))
@@ -378,10 +405,10 @@ def test_a_search_that_met_no_server_is_answered_when_it_is_back(
         expected = both(server, "vi")
         typed(page, "vi", expected)
         server.kill()
-        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowUp")  # where the first one leads may be known already
         page.keyboard.press("Enter")
         expect(page.locator("#notice")).to_contain_text("cannot be reached")
         server.start()
-        expect(page.get_by_role("heading", name=f"Results for {expected[0]}")).to_be_visible()
+        expect(page.get_by_role("heading", name=f"Results for {expected[-1]}")).to_be_visible()
         found = server.records_of(page, 4)  # shown twice, picked, searched: none was lost
         assert {record.get("query_id") for record in found} == {found[0]["query_id"]}

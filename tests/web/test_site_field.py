@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from browsing import Server, accessible, active, launched, opened, options, served, shown, site
+from browsing import Server, accessible, active, box, launched, opened, options, served, shown, site
 from runs import Made
 
 pytestmark = pytest.mark.browser
@@ -131,7 +131,7 @@ def test_styles_of_the_site_and_of_the_list_leave_each_other_alone(shop: Shop) -
         assert text.evaluate(look) == ["rgb(28, 27, 25)", "normal", "18px", "0px"]
         expect(text).to_have_css("text-transform", "none")
         expect(page.get_by_role("listbox")).to_have_css("float", "none")
-        field, found = (page.locator(one).bounding_box() or {} for one in ("#search", "wayword-list"))
+        field, found = (box(page.locator(one)) for one in ("#search", "wayword-list"))
         assert found["x"] == field["x"]
         assert field["y"] + field["height"] <= found["y"] < field["y"] + field["height"] + 10
 

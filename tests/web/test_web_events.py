@@ -1,15 +1,18 @@
 """What the page tells of a search is on disk, in the form of UBI, and can be refused."""
 
+import json
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from uuid import UUID
 
+import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from browsing import Server, eventually, launched, opened, served, shown
 from runs import Made
+from wayword import read_ubi
 
 pytestmark = pytest.mark.browser
 
@@ -40,7 +43,9 @@ def typed(page: Page, server: Server, text: str) -> None:
     shown(page, both(server, text))
 
 
-def test_a_search_and_all_that_led_to_it_are_on_disk(browser: Browser, server: Server) -> None:
+def test_a_search_and_all_that_led_to_it_are_on_disk_and_become_a_log(
+    browser: Browser, server: Server, tmp_path: Path
+) -> None:
     with opened(browser, server.address) as page:
         typed(page, server, "vi")
         page.keyboard.press("ArrowDown")
@@ -76,6 +81,10 @@ def test_a_search_and_all_that_led_to_it_are_on_disk(browser: Browser, server: S
     assert len({record["query_id"] for record in records}) == 1
     assert all(UUID(record["query_id"]).version == 4 for record in records)
     assert all(datetime.fromisoformat(record["timestamp"]).tzinfo for record in records)
+    log = pq.read_table(read_ubi(server.workspace / "events", out=tmp_path / "log").clicks).to_pylist()
+    (row,) = (row for row in log if row["search_id"] == searched["query_id"])
+    assert (row["prefix"], row["query"], row["document"], row["rank"]) == ("vi", queries[1], hits[1], 2)
+    assert row["user"] == searched["client_id"]
 
 
 def test_a_list_that_settles_is_told_once_and_one_that_does_not_is_not(
@@ -119,7 +128,7 @@ def test_where_nothing_may_be_stored_the_page_works_and_has_one_name(
         page.keyboard.press("ArrowDown")
         with page.expect_request("**/events") as sent:
             page.keyboard.press("Enter")
-        (client,) = {record["client_id"] for record in sent.value.post_data_json}
+        (client,) = {record["client_id"] for record in json.loads(sent.value.post_data or "[]")}
         expect(page.locator(".results li").first).to_be_visible()
         eventually(lambda: [record for record in server.records() if record["client_id"] == client][3:])
 

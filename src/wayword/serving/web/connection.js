@@ -1,5 +1,7 @@
 /** Whether the service can be reached. While it cannot, it is asked again and again, at longer and longer intervals. */
 
+import { Unreachable } from "./service.js";
+
 const FIRST = 500;
 const LONGEST = 15_000;
 
@@ -42,9 +44,9 @@ export class Connection {
     clearTimeout(this.#timer);
     try {
       await this.#service.alive();
-      this.back();
-    } catch {
-      if (!this.#up) this.#wait();
+    } catch (error) {
+      if (error instanceof Unreachable) return this.#up || this.#wait();
     }
+    this.back();
   }
 }

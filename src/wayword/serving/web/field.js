@@ -5,13 +5,14 @@
 
 import { Combobox } from "./combobox.js";
 import { Events, clientId } from "./events.js";
-import { Service } from "./service.js";
+import { Refused, Service } from "./service.js";
 
 /** The list belongs to the same part of the page as the field; one in a dialog cannot be reached from outside. */
 const AREAS = "dialog, main, header, footer, nav, aside, search, [role='search'], [role='main'], [role='banner']";
 const LEAST = 240;
 const MARGIN = 8;
 const GAP = 4;
+const attached = new WeakMap();
 let styles;
 
 export class Field {
@@ -25,7 +26,8 @@ export class Field {
   static async attach(input, base, options) {
     styles ??= adopt(new URL("assets/field.css", base));
     await styles;
-    return new Field(input, base, options);
+    if (!attached.has(input)) attached.set(input, new Field(input, base, options));
+    return attached.get(input);
   }
 
   constructor(input, base, { k = 8, mode = "any", context = {}, events = true, application } = {}) {
@@ -40,6 +42,7 @@ export class Field {
       toggle: (open) => this.#toggle(open),
       settle: ([{ answer }]) => this.#events.shown([answer]),
       pick: (choice) => this.#pick(choice),
+      fail: (error) => error instanceof Refused && console.warn(`Wayword: ${error.message}`),
     });
     const place = () => this.#place();
     const quietly = { signal: this.#gone.signal, passive: true, capture: true };
@@ -49,6 +52,7 @@ export class Field {
   }
 
   detach() {
+    attached.delete(this.#input);
     this.#box.detach();
     this.#gone.abort();
     this.#list.remove();

@@ -17,8 +17,7 @@ const POINTED = 60;
 const DOWN = "The service cannot be reached just now. What you typed is kept; this page tries again by itself.";
 
 // What the page's own address says of the context, such as ?context.shop=de, goes with every question.
-const address = new URLSearchParams(location.search);
-const named = [...address].filter(([key]) => key.startsWith("context."));
+const named = [...new URLSearchParams(location.search)].filter(([key]) => key.startsWith("context."));
 const context = Object.fromEntries(named.map(([key, value]) => [key.slice("context.".length), value]));
 const base = new URL("../", import.meta.url);
 const service = new Service(base, { user: clientId(), context });
@@ -59,6 +58,8 @@ input.addEventListener("input", () => {
   if (!input.value.trim()) reset();
 });
 at("modes").addEventListener("change", () => box.refresh());
+addEventListener("popstate", revisit);
+revisit();
 
 function mode() {
   return form.elements.mode.value;
@@ -127,28 +128,47 @@ async function preview(prefix, query) {
 
 // --- searches
 
+/** The address of the page tells the search, so that it can be gone back to, kept and sent to others. */
 function search(prefix, query) {
-  reset();
-  searching = { prefix, query, id: events.begin() };
-  main.dataset.state = "searched";
-  return answer(searching);
+  const begun = { prefix, query, id: events.begin() };
+  const parameters = new URLSearchParams([["q", query], ...named]);
+  history.pushState(begun, "", `?${parameters}`);
+  begin(begun);
 }
 
-async function answer({ prefix, query, id }) {
+/** A search that was made before is the same search, and is not told again. */
+function revisit() {
+  const query = new URLSearchParams(location.search).get("q") ?? "";
+  box.close();
+  box.fill(query);
+  if (history.state?.id) begin({ ...history.state, told: true });
+  else if (query.trim()) begin({ prefix: query, query, id: events.begin() });
+  else reset();
+}
+
+function begin(search) {
+  reset();
+  searching = search;
+  main.dataset.state = "searched";
+  document.title = `${search.query} – Wayword`;
+  answer(search);
+}
+
+async function answer({ prefix, query, id, told: before }) {
   explaining.abort();
   explaining = new AbortController();
   const { signal } = explaining;
   try {
     const explanation = await reached(service.explain(prefix, query, { mode: mode() }, signal));
     if (signal.aborted) return;
-    events.searched(id, query, explanation.results.map(({ document }) => document));
+    if (!before) events.searched(id, query, explanation.results.map(({ document }) => document));
     const click = ({ document, rank }) => events.clicked(id, query, document, rank);
     found = () => show(explanation, { heading: "Results for", click });
     found();
     searching = null;
   } catch (error) {
     if (signal.aborted || error instanceof Unreachable) return; // asked again when it is back
-    events.searched(id, query);
+    if (!before) events.searched(id, query);
     reset();
     told(error.status === 404 ? "The index has no result page for this query." : error.message);
   }
@@ -167,6 +187,7 @@ function reset() {
   searching = found = null;
   show(null);
   told("");
+  document.title = "Wayword";
   main.dataset.state = "intro";
 }
 
