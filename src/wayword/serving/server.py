@@ -14,8 +14,8 @@ from wayword.serving.service import Service
 
 STOPPING = 10
 """Seconds that a worker has for the requests it is answering when the server stops."""
-HEADERS_TIMEOUT = 10_000
-"""Milliseconds in which the head of a request has to arrive."""
+HEADERS_TIMEOUT = 30_000
+"""Milliseconds in which the head of the next request on a connection has to arrive."""
 LONGEST_HEAD = 8192 + 4096 * 30
 
 
