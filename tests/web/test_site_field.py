@@ -1,5 +1,6 @@
 """The script on a page of another site: the field it is put on, the form it is in, and the site's own styles."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +20,7 @@ SITE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Shop
 <form action="results.html"><input id="search" name="q" type="search" aria-label="Search" autocomplete="on">
 <button>Go</button></form></main>
 <script src="{address}/wayword.js" {attributes}></script></body></html>"""
+DOCUMENTATION = Path(__file__).parent.parent.parent / "docs/web.md"
 RESULTS = '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Results</title></head></html>'
 
 
@@ -76,6 +78,18 @@ def test_a_pick_fills_the_field_sends_the_form_and_is_on_disk(shop: Shop) -> Non
     assert picked["event_attributes"]["object"]["object_id"] == expected[1]
     assert picked["event_attributes"]["position"] == {"ordinal": 2}
     assert seen["query_id"] == picked["query_id"]
+
+
+def test_the_lines_of_the_documentation_do_it(shop: Shop) -> None:
+    (lines,) = re.findall(r"```html\n(.*?)```", DOCUMENTATION.read_text(encoding="utf-8"), flags=re.DOTALL)
+    lines = lines.replace("https://completions.example", shop.server.address)
+    (shop.folder / "index.html").write_text(f"<!doctype html><title>Shop</title>{lines}")
+    with opened(shop.browser, shop.address) as page:
+        ready(page).keyboard.type("vi")
+        shown(page, expected := shop.server.queries("vi", k=8))
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"{shop.address}/search?q={expected[0].replace(' ', '+')}")
 
 
 def test_a_click_picks_too(shop: Shop) -> None:
@@ -153,6 +167,7 @@ def test_options_are_given_as_attributes(shop: Shop) -> None:
         ready(page).keyboard.type("vi")
         shown(page, expected := shop.server.queries("vi", k=3, mode="prefix"))
         assert len(expected) == 3
+        assert page.evaluate("[localStorage.length, sessionStorage.length]") == [0, 0]
         page.keyboard.press("ArrowDown")
         page.keyboard.press("Enter")
         page.wait_for_url("**/results.html?q=*")

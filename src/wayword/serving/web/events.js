@@ -15,7 +15,8 @@ export class Events {
 
   constructor(base, { application, context = {}, off = false } = {}) {
     this.#address = new URL("events", base);
-    this.#common = { client_id: clientId(), session_id: sessionId(), ...(application && { application }) };
+    const who = off ? {} : { client_id: clientId(), session_id: sessionId() };
+    this.#common = { ...who, ...(application && { application }) };
     this.#context = context;
     this.#off = off;
     this.search = uuid();
