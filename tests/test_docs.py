@@ -21,6 +21,7 @@ COMMANDS = (
     "evaluate",
     "index",
     "export",
+    "serve",
     "complete",
     "reproduce",
     "demo",

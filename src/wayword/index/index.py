@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from wayword.arrays import mapped
-from wayword.artefact import damage, read_object, report_of
+from wayword.artefact import read_object, report_of
 from wayword.completion import Completion
 from wayword.errors import WaywordError, WorkspaceError
 from wayword.index.keys import Columns
 from wayword.index.lists import FinishedLists
 from wayword.index.pages import Pages
 from wayword.index.strings import Strings
+from wayword.index.verified import problem_of
 from wayword.policies import Expected
 from wayword.retrieval import saved
 from wayword.retrieval.graph import MODES, GraphRetriever
@@ -55,8 +56,8 @@ class Index:
 
     @classmethod
     def open(cls, folder: Path) -> "Index":
-        """Every file is compared with its hash before anything is read: what was changed or cut short is refused."""
-        if problem := damage(folder, thorough=True):
+        """What was changed or cut short is refused before anything is read."""
+        if problem := problem_of(folder):
             raise WorkspaceError(
                 f"The index {folder} is damaged: {problem}. Build it again with `wayword index`."
             )

@@ -1,5 +1,6 @@
 """The server: Granian, with the service in each of its workers."""
 
+import gc
 import multiprocessing
 from pathlib import Path
 
@@ -13,8 +14,8 @@ from wayword.serving.service import Service
 
 STOPPING = 10
 """Seconds that a worker has for the requests it is answering when the server stops."""
-HEADERS_TIMEOUT = 10_000
-"""Milliseconds in which the head of a request has to arrive."""
+HEADERS_TIMEOUT = 30_000
+"""Milliseconds in which the head of the next request on a connection has to arrive."""
 LONGEST_HEAD = 8192 + 4096 * 30
 
 
@@ -22,6 +23,8 @@ def serve(workspace: Path, options: Options) -> None:
     """Serve until the process is told to stop (SIGINT, SIGTERM)."""
     multiprocessing.set_start_method("fork", force=True)  # workers share what was read before
     service = Service(workspace, options)
+    gc.collect()
+    gc.freeze()  # what is there now stays: it is never looked over again, and its pages stay shared
     Granian(
         "wayword",
         address=options.host,
