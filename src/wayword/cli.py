@@ -331,7 +331,7 @@ def export(
 def serve(
     workspace: WorkspacePath,
     host: Annotated[str, typer.Option(help="The address to listen at; 0.0.0.0 is every one.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535)] = 8080,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8080,
     workers: Annotated[int, typer.Option(min=1, max=64, help="Processes that answer.")] = 1,
     against: Annotated[
         Path | None, typer.Option(help="A second workspace, served to a share of the users: an A/B test.")
@@ -389,8 +389,11 @@ def serve(
         proxy=proxy,
         max_age=max_age,
     )
-    typer.echo(f"Serving http://{host}:{port} (stop with Ctrl-C).", err=True)
-    run_server(Workspace.open(workspace).path, options)
+    run_server(
+        Workspace.open(workspace).path,
+        options,
+        lambda address: typer.echo(f"Serving {address} (stop with Ctrl-C).", err=True),
+    )
 
 
 @app.command()

@@ -21,7 +21,7 @@ def session(person: int, arm: str, ranks: list[int | None], lists: int = 2) -> l
     who = {"client_id": f"person {person}"}
     records = [shown("t", ["tv", "toy"], arm=arm, seconds=n, **who) for n in range(lists)]
     for number, rank in enumerate(ranks):
-        name = f"{person}/{number}"
+        name = f"{arm}/{person}/{number}"
         records += [pick(name, "tv", "t", arm=arm, seconds=number, **who), query(name, "tv", number, **who)]
         if rank:
             records.append(click(name, "d", rank, seconds=number, **who))
@@ -45,7 +45,7 @@ def test_completions_are_one_row_per_event(tmp_path: Path) -> None:
     same = {"user": "person 1", "prefix": "t", "mode": "any", "policy": "expected", "index": "i", "arm": "b"}
     assert rows == [
         {**same, "query_id": None, "action": "shown", "picked": None, "rank": None, "shown": ["tv", "toy"]},
-        {**same, "query_id": "1/0", "action": "picked", "picked": "tv", "rank": 1, "shown": ["tv"]},
+        {**same, "query_id": "b/1/0", "action": "picked", "picked": "tv", "rank": 1, "shown": ["tv"]},
     ]  # the list that is told twice is one
 
 
@@ -102,6 +102,17 @@ def test_two_equal_arms_differ_by_nothing_and_two_unequal_by_something(tmp_path:
     same, better = gain(0.0), gain(0.2)
     assert same["low"] < 0 < same["high"]
     assert 0 < better["low"] < 0.2 < better["high"]
+
+
+def test_people_who_saw_both_arms_are_drawn_for_both(tmp_path: Path) -> None:
+    records = [
+        r for n in range(40) for arm in "ab" for r in session(n, arm, [1 + n % 5, None], lists=1 + n % 3)
+    ]
+    found = compared(tmp_path, records)
+    assert found["a", "reciprocal rank"]["low"] < found["a", "reciprocal rank"]["high"]
+    for measure in arms.MEASURES:
+        gain = found["b - a", measure]
+        assert (gain["value"], gain["low"], gain["high"]) == (0, 0, 0)
 
 
 def test_a_search_counts_for_the_arm_of_the_pick_that_began_it(tmp_path: Path) -> None:

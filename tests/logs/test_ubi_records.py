@@ -118,6 +118,12 @@ def test_a_file_cut_off_at_any_byte_loses_no_finished_record(tmp_path: Path) -> 
     assert log.report["unreadable lines"] == 0
 
 
+def test_what_is_cut_off_is_the_last_line_that_is_not_blank(tmp_path: Path) -> None:
+    report = read(tmp_path, bare([SEARCH]) + b'{"query_id\n \n\n').report
+    names = ("records cut off at the end of a file", "unreadable lines", "blank lines")
+    assert [report[name] for name in names] == [1, 0, 2]
+
+
 def test_a_compressed_file_cut_off_anywhere_gives_what_is_before(tmp_path: Path) -> None:
     stored = gzip.compress(bulk([SEARCH, *(click("q", f"{n}", n, seconds=n) for n in range(1, 400))]))
     file = tmp_path / "ubi.ndjson.gz"
@@ -350,6 +356,10 @@ def test_clicks_that_cannot_be_used_are_counted_by_reason(tmp_path: Path) -> Non
     assert clicked(bought) == [("q", "b", 2)]
 
 
+def test_of_a_click_told_twice_the_one_that_says_where_counts(tmp_path: Path) -> None:
+    assert clicked(read(tmp_path, [SEARCH, click("q", "a"), click("q", "a", 3)])) == [("q", "a", 3)]
+
+
 def test_each_application_counts_from_0_or_from_1(tmp_path: Path) -> None:
     records = [query(name, "tv", application=name) for name in ("zero", "one")]
     records += [click(name, "d", 2, application=name) for name in ("zero", "one")]
@@ -394,6 +404,13 @@ def test_the_latest_list_of_a_query_counts_and_impressions_where_there_is_none(t
         ("tv", "b", 2),
     ]
     assert log.report["result lists known from impressions"] == 1
+
+
+def test_of_two_lists_of_one_moment_the_later_line_counts(tmp_path: Path) -> None:
+    records = [query(name, "tv", query_response_hit_ids=[name]) for name in ("first", "last")]
+    log = read(tmp_path, records)
+    assert log.rankings
+    assert pq.read_table(log.rankings)["document"].to_pylist() == ["last"]
 
 
 def test_without_any_list_there_are_no_rankings_nor_those_of_an_earlier_log(tmp_path: Path) -> None:

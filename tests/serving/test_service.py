@@ -5,6 +5,7 @@ import random
 import signal
 import threading
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from odd_texts import ODD
 from prometheus_client.parser import text_string_to_metric_families
 
+from commands import Command, wayword
 from runs import Made
 from servers import PATIENCE, TOKEN, Server, serving
 from wayword.config import IndexConfig
@@ -317,3 +319,28 @@ def test_a_token_is_needed_where_there_is_one(workspace: Path) -> None:
     with serving(workspace) as server:
         assert server.post(CLICK).status == 200
         assert server.ask("GET", "/overrides").status == 403
+
+
+def test_an_address_that_is_taken_is_told(server: Server, workspace: Path) -> None:
+    for host, port in (("127.0.0.1", server.port), ("no.such.host.invalid", 0), ("300.1.1.1", 0)):
+        done = wayword("serve", workspace, "--host", host, "--port", port)
+        assert done.code == 2
+        assert done.err.startswith(f"error: Cannot listen at {host}:{port}: ")
+        assert "--port" in done.err
+
+
+def test_any_free_port_will_do(workspace: Path) -> None:
+    started = Command("serve", workspace, "--port", 0, "--host", "localhost")
+    started.wait_until(lambda: b"Serving http://" in started.said)
+    address = started.said.decode().split()[1]
+    started.wait_until(lambda: _answers(f"{address}/healthz"))
+    started.signal(signal.SIGTERM)
+    assert started.finished().code == 0
+
+
+def _answers(address: str) -> bool:
+    try:
+        with urllib.request.urlopen(address) as answer:  # noqa: S310
+            return bool(answer.status == 200)
+    except OSError:
+        return False

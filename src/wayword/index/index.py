@@ -1,7 +1,7 @@
 """An index, open for answering: finished lists for known texts, the retriever for the rest."""
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -25,6 +25,7 @@ from wayword.retrieval.graph import MODES, GraphRetriever
 
 FORMAT = 2
 ABOUT, LIVE, PAGES = "about.json", "live", "pages"
+MANY = 20
 _OPENING = Lock()
 """NumPy reads the header of a file with `ast`, which Python 3.11 cannot do in two threads (python/cpython#106905)."""
 POPULAR = "popular"
@@ -73,8 +74,11 @@ class Index:
             known = ", ".join(self.about["context"]) or "none"
             raise WaywordError(f"Found context {', '.join(unknown)}; the log's context columns are: {known}.")
 
-    def numbers(self, texts: Iterable[str]) -> frozenset[int]:
+    def numbers(self, texts: Collection[str]) -> frozenset[int]:
         """The numbers of normalised queries; those that the index does not have have none."""
+        if len(texts) * MANY > len(self.texts):  # then it is faster to look at all
+            wanted = frozenset(texts)
+            return frozenset(number for number, text in enumerate(self.texts) if text in wanted)
         places = ((text, bisect_left(self.texts, text)) for text in texts)
         return frozenset(
             place for text, place in places if place < len(self.texts) and self.texts[place] == text
