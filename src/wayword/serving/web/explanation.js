@@ -9,6 +9,7 @@ const SOURCES = {
   pinned: "It was put here by hand.",
   popular: "Many people search for it.",
 };
+const LINK = /^https?:\/\//i;
 const MOST_MISSED = 3;
 const MOST_BECOMES = 4;
 
@@ -47,8 +48,9 @@ function results({ results }, click) {
 }
 
 function row(result, click) {
-  const title = text("span", result.title ?? result.document, "title");
-  const cells = [element("span", { class: "rank" }, String(result.rank)), click ? clickable(result, title, click) : title];
+  const name = element("span", { class: "name" }, text("span", result.title ?? result.document, "title"));
+  if (result.title && !LINK.test(result.document)) name.append(" ", text("span", result.document, "id"));
+  const cells = [element("span", { class: "rank" }, String(result.rank)), click ? clickable(result, name, click) : name];
   if (result.wanted > 0) {
     const mark = element("span", { class: "mark", "aria-hidden": "true" }, "✓");
     cells.push(element("span", { class: "wanted" }, mark, `wanted ${percent(result.wanted)}`));
@@ -56,11 +58,10 @@ function row(result, click) {
   return element("li", result.wanted > 0 ? { "data-wanted": "" } : {}, ...cells);
 }
 
-function clickable(result, title, click) {
-  const link = /^https?:\/\//i.test(result.document);
-  const made = link
-    ? element("a", { href: result.document, rel: "noopener noreferrer" }, title)
-    : element("button", { type: "button" }, title);
+function clickable(result, name, click) {
+  const made = LINK.test(result.document)
+    ? element("a", { href: result.document, rel: "noopener noreferrer" }, name)
+    : element("button", { type: "button" }, name);
   made.addEventListener("click", () => {
     made.setAttribute("data-opened", "");
     click(result);
@@ -90,7 +91,8 @@ function reason({ prefix, source, becomes }) {
 function listed(pairs) {
   return pairs.flatMap(([name, share], at) => [
     at ? ", " : "",
-    element("span", { class: "pair" }, text("cite", name), ` ${percent(share)}`),
+    text("cite", name),
+    `\u00a0${percent(share)}`,
   ]);
 }
 
