@@ -250,14 +250,13 @@ def test_wanted_documents_are_marked_with_their_share(page: Page, server: Server
     expect(page.get_by_role("heading", name=f"Where this query leads {expected[0]}")).to_be_visible()
     rows = page.locator(".results li")
     expect(rows).to_have_count(len(told["results"]))
-    assert any(line["wanted"] > 0 for line in told["results"])
+    assert any(line["wanted"] >= 0.01 for line in told["results"])
     for row, line in zip(rows.all(), told["results"], strict=True):
         expect(row.locator(".title")).to_have_text(line["title"] or line["document"])
-        marks = row.locator(".wanted").all_text_contents()
-        assert len(marks) == (line["wanted"] > 0)
-        if marks:
-            share = re.fullmatch(r"✓wanted ([\d.]+)\u202f%", marks[0])
-            assert share
+        told_share = "".join(row.locator(".wanted, .hardly").all_text_contents())
+        assert told_share.startswith("✓wanted ") == (line["wanted"] >= 0.01)
+        assert bool(told_share) == (line["wanted"] > 0)
+        if share := re.search(r" ?(\d[\d.]*)\u202f%$", told_share):
             assert float(share[1]) == pytest.approx(100 * line["wanted"], abs=0.5)
     seen = sum(line["wanted"] * line["exposure"] for line in told["results"])
     facts = page.locator(".worth strong").all_text_contents()
@@ -374,7 +373,9 @@ def test_an_answer_that_is_late_does_not_replace_a_newer_one(
             with page.expect_response(route.request.url) as late:
                 route.continue_()
             late.value.finished()
-        page.evaluate("fetch('/healthz').then((answer) => answer.text())")  # what came before has been seen to
+        page.evaluate(
+            "fetch('/healthz').then((answer) => answer.text())"
+        )  # what came before has been seen to
         assert options(page) == expected
         expect(page.locator("#notice")).to_have_text("")
         assert len(held) == 2

@@ -10,6 +10,7 @@ const SOURCES = {
   popular: "Many people search for it.",
 };
 const LINK = /^https?:\/\//i;
+const MARKED = 0.01; // of what is wanted here: where much is known, everything is wanted by somebody
 const MOST_MISSED = 3;
 const MOST_BECOMES = 4;
 
@@ -51,11 +52,12 @@ function row(result, click) {
   const name = element("span", { class: "name" }, text("span", result.title ?? result.document, "title"));
   if (result.title && !LINK.test(result.document)) name.append(" ", text("span", result.document, "id"));
   const cells = [element("span", { class: "rank" }, String(result.rank)), click ? clickable(result, name, click) : name];
-  if (result.wanted > 0) {
+  const marked = result.wanted >= MARKED;
+  if (marked) {
     const mark = element("span", { class: "mark", "aria-hidden": "true" }, "✓");
     cells.push(element("span", { class: "wanted" }, mark, `wanted ${percent(result.wanted)}`));
-  }
-  return element("li", result.wanted > 0 ? { "data-wanted": "" } : {}, ...cells);
+  } else if (result.wanted > 0) cells.push(element("span", { class: "hardly" }, percent(result.wanted)));
+  return element("li", marked ? { "data-wanted": "" } : {}, ...cells);
 }
 
 function clickable(result, name, click) {
