@@ -49,6 +49,18 @@ def test_completions_are_one_row_per_event(tmp_path: Path) -> None:
     ]  # the list that is told twice is one
 
 
+def test_lists_that_are_shown_to_compare_are_of_no_arm(tmp_path: Path) -> None:
+    beside = [
+        shown("t", ["toy"], policy="popular", client_id="person 1"),
+        pick("other", "toy", "t", policy="popular", seconds=9, client_id="person 1"),
+        query("other", "toy", 9, client_id="person 1"),
+        click("other", "d", 1, seconds=9, client_id="person 1"),
+    ]
+    found = compared(tmp_path, session(1, "a", [4], lists=2) + beside)
+    assert found["a", "share picked"]["value"] == 1 / 2
+    assert (found["a", "clicks per search"]["searches"], found["a", "reciprocal rank"]["value"]) == (1, 1 / 4)
+
+
 def test_the_measures_of_each_arm_are_ratios_of_sums(tmp_path: Path) -> None:
     records = session(1, "a", [1, None, 4], lists=5) + session(2, "a", [2], lists=3)
     records += session(3, "b", [1], lists=1) + session(4, "b", [], lists=1)

@@ -38,13 +38,13 @@ def click(query_id: str | None, document: str | None, ordinal: float | None = No
 
 def pick(query_id: str, text: str, prefix: str, **other: Any) -> Record:
     completion = {"prefix": prefix, "mode": "any", "policy": "expected", "index": "i", "shown": [text]}
-    completion |= {"arm": other.pop("arm", "a")}
+    completion |= {"arm": other.pop("arm", "a"), "policy": other.pop("policy", "expected")}
     return event("completion_picked", query_id, text, ordinal=1, completion=completion, **other)
 
 
 def shown(prefix: str, texts: Sequence[str], **other: Any) -> Record:
     completion = {"prefix": prefix, "mode": "any", "policy": "expected", "index": "i", "shown": list(texts)}
-    completion |= {"arm": other.pop("arm", "a")}
+    completion |= {"arm": other.pop("arm", "a"), "policy": other.pop("policy", "expected")}
     return event("completions_shown", None, ordinal=1, completion=completion, **other)
 
 

@@ -23,7 +23,8 @@ TIME = rf"^{_DATE}T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{{1,6}})?(Z|[+-](0\d|1[0-
 
 Time = Annotated[datetime, msgspec.Meta(extra_json_schema={"pattern": TIME})]
 Name = Annotated[str, msgspec.Meta(max_length=100)]
-Identifier = Annotated[str, msgspec.Meta(max_length=256)] | int
+Identifier = Annotated[str, msgspec.Meta(max_length=1000)] | int
+"""The schema of UBI says 256; a query that was picked may be longer."""
 
 
 class Object(msgspec.Struct):

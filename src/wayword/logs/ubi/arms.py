@@ -4,6 +4,7 @@
     clicks per search  clicks / searches that began with a pick
     reciprocal rank    Σ over those searches of 1 / (rank of the topmost click), 0 without a click / those searches
 
+Lists of most popular completions, which the page shows beside an arm's own, belong to no arm.
 Each is a ratio of sums over people. A person may be shown many lists, so it is people who are drawn again, not events.
 """
 
@@ -18,6 +19,8 @@ from wayword.evaluation import interval, resample
 
 GROUPS = 1 << 12
 """More people than this are drawn in so many groups, each by chance: the intervals are the same to the eye."""
+BESIDE = "popular"
+"""The policy of lists that are shown to compare."""
 MEASURES = {
     "share picked": ("picked", "shown"),
     "clicks per search": ("clicks", "searches"),
@@ -56,7 +59,7 @@ def compare(engine: DuckDB, config: EvaluationConfig) -> pa.Table:
 
 def _sum(engine: DuckDB) -> None:
     """Table `by_person`: what there is of each person in each arm. Who is not known is known by the search."""
-    person = "coalesce(person, query_id, '')"
+    person, own = "coalesce(person, query_id, '')", f"policy IS DISTINCT FROM '{BESIDE}'"
     engine.step(
         "topmost",
         """SELECT query_id, count(*) AS clicks, 1 / CAST(min(rank) AS DOUBLE) AS reciprocal
@@ -71,11 +74,11 @@ def _sum(engine: DuckDB) -> None:
           SELECT coalesce(arm, '') AS arm, {person} AS person, query_id, CAST(action = 'shown' AS INTEGER) AS shown,
                  CAST(action = 'picked' AS INTEGER) AS picked, 0 AS searches, 0 AS clicks,
                  CAST(0 AS DOUBLE) AS reciprocal
-          FROM completions
+          FROM completions WHERE {own}
           UNION ALL
           SELECT coalesce(b.arm, ''), coalesce(b.person, b.query_id), b.query_id, 0, 0, 1, coalesce(t.clicks, 0),
                  coalesce(t.reciprocal, 0)
-          FROM began AS b LEFT JOIN topmost AS t ON t.query_id = b.query_id
+          FROM began AS b LEFT JOIN topmost AS t ON t.query_id = b.query_id WHERE {own}
         ) AS each GROUP BY arm, person
         """,
     )

@@ -40,7 +40,7 @@ const tried = (path, parameters) => {
     event.preventDefault();
     const given = [...new FormData(form)].filter(([, value]) => value !== "");
     try {
-      const response = await fetch(`${path}?${new URLSearchParams(given)}`);
+      const response = await fetch(`.${path}?${new URLSearchParams(given)}`);
       const text = await response.text();
       const json = response.headers.get("content-type")?.includes("json");
       answer.textContent = `${response.status}\n${json ? JSON.stringify(JSON.parse(text), null, 2) : text}`;
@@ -72,7 +72,7 @@ const operation = (path, method, described) => {
 
 const place = document.getElementById("operations");
 try {
-  const { paths } = await (await fetch("/openapi.json")).json();
+  const { paths } = await (await fetch("openapi.json")).json();
   for (const [path, methods] of Object.entries(paths)) {
     for (const [method, described] of Object.entries(methods)) place.append(operation(path, method, described));
   }
