@@ -67,7 +67,8 @@ def _begin(engine: DuckDB) -> None:
     engine.step(
         "began",
         """
-        SELECT c.query_id, c.prefix, c.arm, c.policy, c.person FROM completions AS c JOIN found AS f ON f.query_id = c.query_id
+        SELECT c.query_id, c.prefix, c.arm, c.policy, c.person
+        FROM completions AS c JOIN found AS f ON f.query_id = c.query_id
         WHERE c.action = 'picked' AND coalesce(c.time <= f.time, true)
         QUALIFY row_number() OVER (PARTITION BY c.query_id ORDER BY c.time DESC NULLS LAST, c.place DESC) = 1
         """,
