@@ -337,6 +337,7 @@ def serve(
         Path | None, typer.Option(help="A second workspace, served to a share of the users: an A/B test.")
     ] = None,
     share: Annotated[float, typer.Option(min=0, max=1, help="The share of users that it answers.")] = 0.5,
+    experiment: Annotated[str, typer.Option(help="Its name: another gives users to the two anew.")] = "",
     origin: Annotated[
         list[str] | None,
         typer.Option(help="A site whose pages may ask; may be given often. `*`: every site."),
@@ -381,6 +382,7 @@ def serve(
         workers=workers,
         against=Workspace.open(against).path if against else None,
         share=share,
+        experiment=experiment,
         origins=tuple(origin or ()),
         token=token or None,
         public_events=public_events,

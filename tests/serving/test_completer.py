@@ -24,6 +24,7 @@ from wayword.index.overrides import FILE, Overrides
 from wayword.pipeline import run
 from wayword.retrieval.graph import MODES
 from wayword.serving.completer import Completer
+from wayword.serving.explanation import Unknown, explain
 from wayword.serving.policy_completer import PolicyCompleter
 from wayword.simulation.simulate import simulate
 from wayword.stages import contexts
@@ -215,6 +216,22 @@ def test_no_answer_mixes_two_versions(copied: Path, earlier: Made, monkeypatch: 
     assert all(len(answer) == 10 and not answer & denied for answer in answers)
 
 
+def test_what_is_decided_by_hand_does_not_wait_for_a_whole_index(copied: Path) -> None:
+    other, _ = build(Workspace.open(copied), IndexConfig(kept=13))
+    build(Workspace.open(copied), IndexConfig())
+    served, root = _served(copied), copied / "index"
+    first = served.complete("vi", 1)[0].query
+    (root / versions.CURRENT).write_text("0123456789abcdef")
+    Overrides.parse({"deny": [first]}).save(root)
+    served._next_look = 0.0
+    assert served.complete("vi", 1)[0].query != first
+    (root / FILE).write_text("{oops")
+    versions.point(root, other.name)
+    served._next_look = 0.0
+    assert served.complete("vi", 1)[0].query != first
+    assert served.index.version == other.name
+
+
 def test_what_could_not_be_read_is_tried_again(copied: Path, caplog: pytest.LogCaptureFixture) -> None:
     served, root = _served(copied), copied / "index"
     new = shutil.copytree(versions.current(root), root / "0123456789abcdef")
@@ -226,7 +243,7 @@ def test_what_could_not_be_read_is_tried_again(copied: Path, caplog: pytest.LogC
             served.complete("vi")
     assert len(caplog.records) == 1
     tmp.rename(new / "lines.npy")
-    served._next_look = 0.0
+    served._next_look = served._index._again = 0.0
     assert served.complete("vi")
     assert served.index.version == new.name
 
@@ -332,7 +349,13 @@ def test_queries_of_few_people_and_private_ones_are_withheld(
     build(workspace, IndexConfig(min_users=3))
     assert _shown(workspace)
     assert "video of my dog rex" not in _shown(workspace)
-    assert not [typed for typed, _ in Completer.open(workspace).served.known() if "my dog" in typed]
+    served = Completer.open(workspace).served
+    assert not [typed for typed, _ in served.known() if "my dog" in typed]
+    assert not [rare for rare in ("my dog", "dog rex") if _mentions(workspace.path, rare)]
+    for asked in ("video of my dog rex", "no such query"):  # nobody can tell them apart
+        with pytest.raises(Unknown, match=asked):
+            explain(served, "v", asked)
+    assert served.complete("video of my dog", 5) == served.complete("video of my dox", 5)
 
 
 def _shown(workspace: Workspace) -> set[str]:

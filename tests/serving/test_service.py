@@ -1,6 +1,7 @@
 """What is asked over HTTP is answered as in process, and whatever is sent, there is an answer."""
 
 import json
+import os
 import random
 import signal
 import threading
@@ -113,6 +114,7 @@ def test_an_answer_that_the_client_has_is_not_sent_again(server: Server) -> None
         ("/complete?prefix=v&policy=best", 400, "served, popular"),
         ("/complete?prefix=v&context.shop=de", 400, "the log's context columns are: none"),
         ("/complete?prefix=" + "v" * 1001, 400, "at most 1,000"),
+        ("/explain?prefix=v&query=" + "v" * 1001, 400, "a query of 1,001"),
         ("/complete?prefix=v&user=" + "u" * 300, 400, "at most 256"),
         ("/complete?" + "&".join(["prefix=v"] * 101), 400, "at most 100"),
         ("/no/such/page", 404, "/complete"),
@@ -174,6 +176,22 @@ def test_what_is_no_event_is_refused_as_a_whole(sent: bytes, reason: str, server
     got = server.ask("POST", "/events", sent)
     assert got.status == 400
     assert reason in got.json["error"]
+
+
+def test_half_an_emoji_costs_no_event(server: Server, workspace: Path) -> None:
+    assert server.ask("POST", "/events", b'{"user_query": "half \\ud83d", "query_id": "half"}').status == 200
+    files = [file.read_text() for file in (workspace / "events").iterdir()]
+    assert any('"half ?"' in text for text in files)
+
+
+def test_only_pages_of_this_server_or_of_allowed_sites_may_post(server: Server) -> None:
+    content = json.dumps(CLICK).encode()
+    for origin, status in (
+        (f"http://127.0.0.1:{server.port}", 200),
+        ("https://evil.example", 403),
+        ("null", 403),
+    ):
+        assert server.ask("POST", "/events", content, {"origin": origin}).status == status
 
 
 def test_a_body_may_not_be_too_large(server: Server) -> None:
@@ -269,7 +287,7 @@ def test_two_indexes_side_by_side(workspace: Path, undisturbed: Made, tmp_path: 
     other = undisturbed.copy(tmp_path / "other")
     build(Workspace.open(other), IndexConfig(kept=11))
     options = ("--against", other, "--share", 0.3, "--origin", "https://shop.example", "--workers", 2)
-    with serving(workspace, *options, "--rate", 5, "--burst", 450) as server:
+    with serving(workspace, *options, "--rate", 5, "--burst", 450, WAYWORD_TOKEN=TOKEN) as server:
         versions = server.get("/healthz").json["indexes"]
         assert len(set(versions.values())) == 2
         users = [f"user {n}" for n in range(200)]
@@ -281,8 +299,18 @@ def test_two_indexes_side_by_side(workspace: Path, undisturbed: Made, tmp_path: 
             for user in users[::4]
         )
         assert server.get("/complete", prefix="v").json["arm"] == "a"
+        assert server.get("/complete", prefix="v", user="").json["arm"] == "a"
+        _each_arm_has_decisions_of_its_own(server)
         _only_the_allowed_site_may_ask(server)
         _who_asks_too_often_waits(server)
+
+
+def _each_arm_has_decisions_of_its_own(server: Server) -> None:
+    assert server.ask("PUT", "/overrides", b"{}", BEARER).status == 400
+    pinned = {"pin": {"zz": ["Sale"]}}
+    assert server.ask("PUT", "/overrides?arm=b", json.dumps(pinned).encode(), BEARER).status == 200
+    until(lambda: server.ask("GET", "/overrides?arm=b", headers=BEARER).json["pin"] == pinned["pin"])
+    assert server.ask("GET", "/overrides?arm=a", headers=BEARER).json["pin"] == {}
 
 
 def _only_the_allowed_site_may_ask(server: Server) -> None:
@@ -302,6 +330,35 @@ def _who_asks_too_often_waits(server: Server) -> None:
             break
     assert got.status == 429
     assert int(got.headers["retry-after"]) >= 1
+
+
+def test_a_worker_that_is_started_again_knows_what_was_decided(workspace: Path) -> None:
+    with serving(workspace, "--rate", 0, WAYWORD_TOKEN=TOKEN) as server:
+        first = server.get("/complete", prefix="vid", k=1).json["completions"][0]["query"]
+        server.ask("PUT", "/overrides", json.dumps({"deny": [first]}).encode(), BEARER)
+        until(lambda: server.get("/complete", prefix="vid", k=1).json["completions"][0]["query"] != first)
+        family = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
+        (worker,) = map(int, family.read_text().split())
+        os.kill(worker, signal.SIGKILL)
+        until(lambda: _is_there(server))
+        assert server.get("/complete", prefix="vid", k=1).json["completions"][0]["query"] != first
+        server.ask("PUT", "/overrides", b"{}", BEARER)
+
+
+def _is_there(server: Server) -> bool:
+    try:
+        return server.get("/healthz").status == 200
+    except OSError:
+        return False
+
+
+def test_who_asks_through_a_proxy_is_who_the_proxy_says(workspace: Path) -> None:
+    with serving(workspace, "--proxy", "--rate", 0.001, "--burst", 2) as server:
+        for spoofed in range(3):
+            said = {"x-forwarded-for": f"9.9.9.{spoofed}, 7.7.7.7:{spoofed}"}
+            got = server.ask("GET", "/complete?prefix=v", headers=said)
+        assert got.status == 429
+        assert server.ask("GET", "/complete?prefix=v", headers={"x-forwarded-for": "8.8.8.8"}).status == 200
 
 
 def test_a_server_that_is_told_to_stop_finishes_its_work(workspace: Path) -> None:

@@ -59,13 +59,12 @@ def build(
 
 @dataclass(frozen=True)
 class Shown:
-    """The queries, and which may not be shown (`hidden`), nor even be kept (`private`)."""
+    """The queries, and which may neither be shown nor be kept."""
 
     texts: list[str]
     shown: list[str]
     popularity: NDArray[np.int64]
     private: NDArray[np.bool_]
-    hidden: NDArray[np.bool_]
     patterns: list[str]
 
 
@@ -82,7 +81,7 @@ def _write(
         near_duplicates(queries.texts) if config.policy == "diverse" else None,
         list(context_columns(workspace.folder("log"))),
     )
-    return {**content.write(folder, config, advance), "withheld queries": int(queries.hidden.sum())}
+    return {**content.write(folder, config, advance), "withheld queries": int(queries.private.sum())}
 
 
 def _pages(workspace: Workspace, queries: Shown) -> Pages:
@@ -105,8 +104,8 @@ def _shown(workspace: Workspace, config: IndexConfig, overrides: Overrides) -> S
     private = np.array(matching(texts, patterns), bool) | np.array(matching(shown, patterns), bool)
     private |= np.fromiter((text in overrides.delete for text in texts), bool, len(texts))
     searched = popularity({"rankings": workspace.folder("rankings")}, "retriever", "ranker")
-    hidden = private | _few_users(workspace, texts, config.min_users)
-    return Shown(texts, shown, np.where(hidden, 0, searched), private, hidden, patterns)
+    private |= _few_users(workspace, texts, config.min_users)
+    return Shown(texts, shown, np.where(private, 0, searched), private, patterns)
 
 
 def _few_users(workspace: Workspace, texts: list[str], least: int) -> NDArray[np.bool_]:
@@ -120,7 +119,7 @@ def _few_users(workspace: Workspace, texts: list[str], least: int) -> NDArray[np
 
 
 def _served(workspace: Workspace, queries: Shown) -> GraphRetriever:
-    """The workspace's retriever, which suggests nothing hidden, and knows no private text."""
+    """The workspace's retriever, which knows no private text."""
     at = {"demand": workspace.folder("demand")}
     whole = demand.load(at, queries.texts, queries.popularity, threads=threads())
     private = queries.private
@@ -134,7 +133,7 @@ def _served(workspace: Workspace, queries: Shown) -> GraphRetriever:
     return GraphRetriever(
         _without(queries.texts, private),
         beginnings,
-        Graph(whole.graph.rates, _only(returned, ~queries.hidden[returned.column]), whole.graph.universe),
+        Graph(whole.graph.rates, _only(returned, ~private[returned.column]), whole.graph.universe),
         typed=whole.typing,
         own=whole.own,
         popularity=queries.popularity,
@@ -181,9 +180,6 @@ def _asked(workspace: Workspace, retriever: GraphRetriever, queries: Shown) -> A
     wanted = np.asarray(retriever.beginnings.wanted)
     known = known_texts([queries.texts[number] for number in wanted.tolist()])
     place = dict(zip(known.typed, known.group.tolist(), strict=True))
-    if queries.hidden[wanted].any():  # what only hidden queries begin with is no key
-        public = known_texts([queries.texts[number] for number in wanted[~queries.hidden[wanted]].tolist()])
-        place = {typed: place[typed] for typed in public.typed}
     examples = list(known.example)
     for typed in retriever.recorded.prefixes if retriever.recorded else ():
         place[typed] = len(examples)

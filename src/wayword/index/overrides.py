@@ -10,8 +10,9 @@ denied or deleted.
 """
 
 import json
+import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ class Overrides:
     deny: frozenset[str] = frozenset()
     delete: frozenset[str] = frozenset()
     pin: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    tag: str = field(default="", compare=False)
+    """Another one for another file."""
 
     @classmethod
     def load(cls, folder: Path) -> "Overrides":
@@ -39,12 +42,13 @@ class Overrides:
         try:
             if file.stat().st_size > LARGEST:
                 raise WaywordError(f"{file} is larger than {LARGEST:,} bytes.")
-            found = json.loads(file.read_text(encoding="utf-8"))
+            text = file.read_text(encoding="utf-8")
+            found = json.loads(text)
         except FileNotFoundError:
             return cls()
         except (OSError, ValueError, RecursionError) as problem:
             raise WaywordError(f"Cannot read {file}: {problem}") from problem
-        return cls.parse(found, str(file))
+        return replace(cls.parse(found, str(file)), tag=f"{zlib.crc32(text.encode()):08x}")
 
     @classmethod
     def parse(cls, given: Any, where: str = "overrides") -> "Overrides":
@@ -67,11 +71,12 @@ class Overrides:
         deny, delete = (
             frozenset(map(normalise, _texts(given.get(what, []), what, where))) for what in ("deny", "delete")
         )
+        hidden = deny | delete
         pinned: dict[str, dict[str, str]] = {}
         for typed, queries in pins.items():
             first = pinned.setdefault(normalise(typed), {})
             for query in _texts(queries, f"pin {typed[:40]!r}", where):
-                if (text := normalise(query)) and text not in deny | delete:
+                if (text := normalise(query)) and text not in hidden:
                     first.setdefault(text, query)
         return cls(deny, delete, {typed: tuple(of.values()) for typed, of in pinned.items() if of})
 

@@ -57,6 +57,7 @@ def publish(
             made = damage(folder, thorough=True) is not None
             if made:
                 make_whole(folder, make)
+                _close(folder)
                 verified.stamp(folder)
             if made or _pointed(root) != version:
                 point(root, version)
@@ -81,6 +82,13 @@ def versions(root: Path) -> list[str]:
     """All complete versions, the newest last."""
     found = [path for path in root.iterdir() if _NAME.fullmatch(path.name) and (path / RECEIPT).exists()]
     return [path.name for path in sorted(found, key=lambda path: (path.stat().st_mtime_ns, path.name))]
+
+
+def _close(folder: Path) -> None:
+    """Servers map these files: who writes into one, or cuts it short, ends them. So nobody may by mistake."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            path.chmod(0o444)
 
 
 def _prune(root: Path, version: str, keep: int) -> None:

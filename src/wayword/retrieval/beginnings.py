@@ -106,6 +106,10 @@ class Beginnings:
                 return Matches(self.wanted[rows], np.broadcast_to(weight, len(rows)), source)
         return Matches(np.zeros(0, np.int32), np.zeros(0, np.float32), SOURCES[-1])
 
+    def ways(self, prefix: str) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.float32]]]:
+        """All ways of the list above, whether or not an earlier one succeeds."""
+        return self._ways(_read_only(code_points([prefix]).values))
+
     def corrected(self, prefix: str, edits: int) -> NDArray[np.int32]:
         """The wanted queries that start with a text at most so many edits from the prefix, whatever its length."""
         return self.wanted[self._near(_read_only(code_points([prefix]).values), edits)]

@@ -1,15 +1,14 @@
 """Completions in process, from an index: open it once, then ask as often as you like."""
 
 import logging
-import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from time import monotonic
-from typing import Any
+from typing import Any, Generic, TypeVar
 
+from wayword import __version__
 from wayword.completion import Completion
 from wayword.errors import WaywordError
 from wayword.index import versions
@@ -27,6 +26,7 @@ LOOK_EVERY = 0.25
 TRY_AGAIN = 2.0
 """Seconds after which what could not be read is tried again."""
 PINNED = "pinned"
+Value = TypeVar("Value")
 logger = logging.getLogger("wayword")
 
 
@@ -40,19 +40,14 @@ class Served:
     """The numbers that the index gives to denied and deleted queries."""
 
     @classmethod
-    def of(cls, root: Path, earlier: Index | None = None) -> "Served":
-        """What a folder says now; the earlier index, if it is still the current one."""
-        folder = versions.current(root)
-        index = earlier if earlier and earlier.version == folder.name else Index.open(folder)
-        overrides = Overrides.load(root)
+    def of(cls, index: Index, overrides: Overrides) -> "Served":
+        """An index and what was decided by hand."""
         return cls(index, overrides, index.numbers(overrides.hidden))
 
-    @cached_property
+    @property
     def tag(self) -> str:
         """Another one whenever an answer could be another."""
-        return (
-            f"{self.index.version}-{zlib.crc32(repr(self.overrides.plain()).encode('utf-8', 'replace')):08x}"
-        )
+        return f"{self.index.version}-{self.overrides.tag}-{__version__}"
 
     def complete(
         self, prefix: str, k: int = 10, *, context: Mapping[str, Any] | None = None, mode: str = ANY
@@ -66,7 +61,7 @@ class Served:
         """The completions, and whether there was a finished list."""
         check(k, mode)
         index, hidden = self.index, self.hidden
-        key = typed = normalise(prefix[:MAX_PREFIX])
+        key = typed = as_typed(prefix)
         if context:
             index.check(context)
             key = index.columns.key(typed, context)
@@ -83,7 +78,7 @@ class Served:
         """What people who type this go on to most often: what ordinary completion shows."""
         check(k, mode)
         self.index.check(context or {})
-        return self.index.popular(normalise(prefix[:MAX_PREFIX]), k, mode, context or {}, self.hidden)
+        return self.index.popular(as_typed(prefix), k, mode, context or {}, self.hidden)
 
     def known(self) -> list[tuple[str, dict[str, str]]]:
         """Every text, with the context it was typed in, that has a finished list or a pinned query."""
@@ -91,12 +86,22 @@ class Served:
         return [self.index.columns.split(key) for key in sorted(keys)]
 
 
+def as_typed(prefix: str) -> str:
+    """A typed text as it is looked up: normalised, and not too long, before and after.
+
+    >>> as_typed("TV  Stand!"), len(as_typed("ﷺ" * 5000))
+    ('tv stand', 1000)
+    """
+    typed = normalise(prefix[:MAX_PREFIX])
+    return typed if len(typed) <= MAX_PREFIX else normalise(typed[:MAX_PREFIX])
+
+
 def check(k: int, mode: str) -> None:
     """Raise `WaywordError` for what cannot be asked."""
     if not 1 <= k <= MAX_COMPLETIONS:
         raise WaywordError(f"Found k = {k}; expected a number from 1 to {MAX_COMPLETIONS}.")
     if mode not in MODES:
-        raise WaywordError(f"Found mode {mode!r}; expected one of {', '.join(MODES)}.")
+        raise WaywordError(f"Found mode {mode[:100]!r}; expected one of {', '.join(MODES)}.")
 
 
 class Completer:
@@ -105,11 +110,11 @@ class Completer:
     def __init__(self, root: Path) -> None:
         """`root` holds the versions and the pointer to the current one."""
         self.root = root
-        self._seen = self._state()
-        self._served = Served.of(root)
+        self._index = _Watched(root / versions.CURRENT, self._open)
+        self._overrides = _Watched(root / FILE, lambda _earlier: Overrides.load(root))
+        self._served = Served.of(self._index.value, self._overrides.value)
         self._next_look = monotonic() + LOOK_EVERY
         self._looking = Lock()
-        self._told: object = None
 
     @classmethod
     def open(cls, path: Workspace | Path | str) -> "Completer":
@@ -121,6 +126,11 @@ class Completer:
     def index(self) -> Index:
         """The version that answers."""
         return self._served.index
+
+    @property
+    def served(self) -> Served:
+        """What answers now: an answer of it does not change with the disk."""
+        return self._served
 
     def complete(
         self, prefix: str, k: int = 10, *, context: Mapping[str, Any] | None = None, mode: str = ANY
@@ -138,38 +148,61 @@ class Completer:
         if monotonic() >= self._next_look:
             self.look()
 
-    @property
-    def served(self) -> Served:
-        """What answers now: an answer of it does not change with the disk."""
-        return self._served
-
     def look(self) -> None:
-        """Take over what has changed on disk; what cannot be read is told once, and what was there stays."""
+        """Take over what has changed on disk; what cannot be read is told once, and what was there stays.
+
+        What was decided by hand does not wait for a new version, nor depend on its being whole.
+        """
         self._next_look = monotonic() + LOOK_EVERY
-        if (state := self._state()) == self._seen or not self._looking.acquire(blocking=False):
-            return  # nothing new, or another thread sees to it
+        if not self._looking.acquire(blocking=False):
+            return  # another thread sees to it
         try:
-            self._served = Served.of(self.root, self._served.index)
-            self._seen = state
-        except WaywordError as problem:
-            self._next_look = monotonic() + TRY_AGAIN
-            if state != self._told:
-                logger.warning("%s Answers go on with what was there before.", problem)
-            self._told = state
+            for watched in (self._overrides, self._index):
+                if watched.look():
+                    self._served = Served.of(self._index.value, self._overrides.value)
         finally:
             self._looking.release()
 
-    def _state(self) -> tuple[tuple[int, int, int] | None, ...]:
-        """Changes whenever one of the two files is replaced or written."""
-        return tuple(map(_stamp, (self.root / versions.CURRENT, self.root / FILE)))
+    def _open(self, earlier: Index | None) -> Index:
+        """The current version: the earlier one, if it still is."""
+        folder = versions.current(self.root)
+        return earlier if earlier and earlier.version == folder.name else Index.open(folder)
 
 
-def _stamp(file: Path) -> tuple[int, int, int] | None:
+class _Watched(Generic[Value]):
+    """What a file says, read again when it was replaced or written."""
+
+    def __init__(self, file: Path, load: Callable[[Value | None], Value]) -> None:
+        self._file, self._load = file, load
+        self._seen = _stamp(file)
+        self._told: object = None
+        self._again = 0.0
+        self.value = load(None)
+
+    def look(self) -> bool:
+        """Whether there is another value now."""
+        stamp = _stamp(self._file)
+        if stamp == self._seen or (stamp == self._told and monotonic() < self._again):
+            return False
+        try:
+            value = self._load(self.value)
+        except WaywordError as problem:
+            if stamp != self._told:
+                logger.warning("%s Answers go on with what was there before.", problem)
+            self._told, self._again = stamp, monotonic() + TRY_AGAIN
+            return False
+        self._seen, self._told = stamp, None
+        changed = value is not self.value
+        self.value = value
+        return changed
+
+
+def _stamp(file: Path) -> tuple[int, int, int, int] | None:
     try:
         found = file.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
 
 
 def _with_pinned(found: list[Completion], pinned: tuple[str, ...], k: int) -> list[Completion]:

@@ -22,7 +22,6 @@ class EventLog:
     """Files of one process: `ubi-<when>-<process>-<number>.ndjson`. Not for two threads, but for many tasks."""
 
     def __init__(self, folder: Path, *, largest: int = LARGEST) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
         self._folder, self._largest = folder, largest
         self._file: int | None = None
         self._size = self._files = 0
@@ -51,11 +50,17 @@ class EventLog:
                 _settle(taken, lambda future, found=found: future.set_exception(found))  # type: ignore[misc]
 
     def _write(self, lines: bytes) -> None:
-        if self._file is None or self._size + len(lines) > self._largest:
-            self._begin()
-        file = self._file
-        if file is None:
-            raise OSError("no file could be begun")
+        """Into the file, and once more into a new one if somebody has removed it meanwhile."""
+        for _ in range(2):
+            file = self._file
+            if file is None or self._size + len(lines) > self._largest or _is_gone(file):
+                file = self._begin()
+            self._append(file, lines)
+            if not _is_gone(file):
+                return
+        raise OSError("files are removed as they are written")
+
+    def _append(self, file: int, lines: bytes) -> None:
         try:
             left = memoryview(lines)
             while left:
@@ -66,14 +71,18 @@ class EventLog:
             self._take_back(file)
             raise
 
-    def _begin(self) -> None:
+    def _begin(self) -> int:
         self._close()
         self._files += 1
+        if not self._folder.exists():
+            self._folder.mkdir(parents=True, exist_ok=True)
+            to_disk(self._folder.parent)
         when = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
         path = self._folder / f"ubi-{when}-{os.getpid()}-{self._files}.ndjson"
         self._file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND, 0o640)
         self._size = 0
         to_disk(self._folder)
+        return self._file
 
     def _take_back(self, file: int) -> None:
         """What was written in part is cut off; where even that fails, nothing more goes into this file."""
@@ -91,6 +100,11 @@ class EventLog:
         """Nothing is waiting any more when a server stops; close the file."""
         self._disk.shutdown(wait=True)
         self._close()
+
+
+def _is_gone(file: int) -> bool:
+    """Whether the file has no name any more."""
+    return os.fstat(file).st_nlink == 0
 
 
 def _settle(

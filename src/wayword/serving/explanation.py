@@ -11,8 +11,8 @@ from wayword.errors import WaywordError
 from wayword.graph import Rows
 from wayword.index.index import Index
 from wayword.retrieval.candidates import SOURCES
-from wayword.retrieval.graph import ANY
-from wayword.serving.completer import MAX_PREFIX, Served, check
+from wayword.retrieval.graph import ANY, LIVE_DOCUMENTS
+from wayword.serving.completer import Served, as_typed, check
 from wayword.text import normalise
 
 SHOWN = 10
@@ -58,8 +58,8 @@ class Explanation:
 
     Utilities are multiples of that of the queries which the text becomes: 1 is as good as to type on.
 
-    `utility` is that of all results, of which `results` has the first; `place` is where the query stands in the served
-    list, if it is there.
+    `utility` is that of all results, of which `results` has the first; `place` is where the query stands among the
+    first ten that are served, and `score` what the policy gave it, if it is there.
     """
 
     prefix: str
@@ -83,15 +83,14 @@ def explain(
     check(1, mode)
     index, given = served.index, context or {}
     index.check(given)
-    number = _number(served, query)
-    typed_text = normalise(prefix[:MAX_PREFIX])
+    wanted = as_typed(query)
+    number = _number(served, wanted)
+    typed_text = as_typed(prefix)
     asked = index.columns.table([typed_text], given)
     typed = index.retriever.typed(asked)
-    demand = index.retriever.demand(asked, typed)
+    demand = _followed(index.retriever.demand(asked, typed))
     listed = served.complete(prefix, SHOWN, context=given, mode=mode)
-    place = next(
-        (n for n, one in enumerate(listed, start=1) if normalise(one.query) == normalise(query)), None
-    )
+    place = next((n for n, one in enumerate(listed, start=1) if normalise(one.query) == wanted), None)
     whole = float(index.retriever.own_utility(typed)[0])
     alone = Rows.one(np.array([number], np.int32), np.ones(1, np.float32))
     utility = index.retriever.score(asked, typed, 1, within=alone).score
@@ -115,10 +114,18 @@ def explain(
 
 
 def _number(served: Served, query: str) -> int:
-    found = served.index.numbers([normalise(query[:MAX_PREFIX])])
+    found = served.index.numbers([query])
     if not found or found <= served.hidden or not served.index.shown[min(found)]:
         raise Unknown(f"Found query {query[:100]!r}; expected one that this index may show.")
     return min(found)
+
+
+def _followed(demand: csr_array) -> csr_array:
+    """What the score is made of: the most wanted documents, as many as are followed."""
+    if demand.nnz > LIVE_DOCUMENTS:
+        most = np.sort(np.argsort(-demand.data, kind="stable")[:LIVE_DOCUMENTS])
+        return csr_array((demand.data[most], demand.indices[most], [0, len(most)]), shape=demand.shape)
+    return demand
 
 
 def _wanted(index: Index, demand: csr_array) -> list[Wanted]:

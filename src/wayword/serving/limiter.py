@@ -1,9 +1,26 @@
 """The limiter: how many requests a client may send, as a bucket that fills at a steady rate."""
 
+from functools import lru_cache
+from ipaddress import ip_address, ip_network
 from time import monotonic
 
 MOST_CLIENTS = 100_000
 """So many clients are remembered; more than that make it forget those that have been quiet."""
+
+
+@lru_cache(1 << 12)
+def client_of(address: str) -> str:
+    """Who asks: an address without its port, or the network of a house that has many (IPv6's first 64 bits).
+
+    >>> client_of("10.0.0.7"), client_of("10.0.0.7:4711"), client_of("[2001:db8::1]:80"), client_of("nonsense" * 99)
+    ('10.0.0.7', '10.0.0.7', '2001:db8::/64', '?')
+    """
+    text = address.partition(":")[0] if address.count(":") == 1 else address.lstrip("[").partition("]")[0]
+    try:
+        found = ip_address(text)
+    except ValueError:
+        return "?"
+    return str(found) if found.version == 4 else str(ip_network((found, 64), strict=False))
 
 
 class Limiter:

@@ -18,6 +18,7 @@ from wayword.serving.answers import (
     Health,
     Stored,
 )
+from wayword.serving.arms import FIRST, SECOND
 from wayword.serving.completer import MAX_PREFIX
 from wayword.serving.explanation import Explanation
 from wayword.serving.options import Options
@@ -27,7 +28,7 @@ Plain = dict[str, Any]
 REASONS = {
     400: "Something cannot be meant; the error says what.",
     401: "The token is missing or another.",
-    403: "The server was started without a token, so this is closed.",
+    403: "Closed: the server was started without a token, or without this site as an origin.",
     404: "There is no such thing here.",
     408: "The body did not arrive in time.",
     413: "The body is too large.",
@@ -72,7 +73,8 @@ def describe(options: Options) -> Plain:
                     "summary": "Why a query is suggested: what is wanted, and where the query leads.",
                     "parameters": [
                         *_asked(),
-                        _parameter("query", "The query that is suggested.", required=True, type="string"),
+                        _parameter("query", "The query that is suggested.", required=True, type="string",
+                                   maxLength=MAX_PREFIX),
                     ],
                     "responses": _responses(of, Explanation, 400, 404, 429, cached=True),
                 }
@@ -82,7 +84,7 @@ def describe(options: Options) -> Plain:
                     "operationId": "events",
                     "summary": "Store events and queries (OpenSearch UBI 1.3). Answered when they are on disk.",
                     "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
-                    "responses": _responses(of, Stored, 400, 401, 408, 413, 429, 503),
+                    "responses": _responses(of, Stored, 400, 401, 403, 408, 413, 429, 503),
                     **events,
                 }
             },
@@ -90,14 +92,16 @@ def describe(options: Options) -> Plain:
                 "get": {
                     "operationId": "overrides",
                     "summary": "What is denied, deleted and pinned.",
-                    "responses": _responses(of, Decided, 401, 403, 429),
+                    "parameters": [_arm(options)],
+                    "responses": _responses(of, Decided, 400, 401, 403, 429),
                     **token,
                 },
                 "put": {
                     "operationId": "override",
                     "summary": "Decide anew what is denied, deleted and pinned; it holds within a second.",
+                    "parameters": [_arm(options)],
                     "requestBody": {"required": True, "content": {"application/json": {"schema": of[Decided]}}},
-                    "responses": _responses(of, Decided, 400, 401, 403, 408, 413, 429),
+                    "responses": _responses(of, Decided, 400, 401, 403, 408, 413, 429, 503),
                     **token,
                 },
             },
@@ -143,6 +147,11 @@ def _asked() -> list[Plain]:
             "user", "Who asks; decides which of two indexes answers.", type="string", maxLength=LONGEST_USER
         ),
     ]
+
+
+def _arm(options: Options) -> Plain:
+    arms = [FIRST] if options.against is None else [FIRST, SECOND]
+    return _parameter("arm", "Which index is meant.", required=len(arms) > 1, type="string", enum=arms)
 
 
 def _parameter(name: str, meaning: str, *, required: bool = False, **schema: Any) -> Plain:

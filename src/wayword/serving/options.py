@@ -17,6 +17,8 @@ class Options:
     """A second workspace, whose index answers some of the users."""
     share: float = 0.5
     """The share of users that the second one answers."""
+    experiment: str = ""
+    """Its name: another one gives users to the arms anew."""
     origins: tuple[str, ...] = ()
     """Sites whose pages may ask (CORS); `*` is every site."""
     token: str | None = None

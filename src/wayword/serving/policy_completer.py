@@ -14,10 +14,9 @@ from wayword.errors import WaywordError
 from wayword.index.keys import as_text
 from wayword.policies import DEFAULT, Expected, Policy
 from wayword.retrieval.graph import ANY, MODES
-from wayword.serving.completer import MAX_COMPLETIONS, MAX_PREFIX
+from wayword.serving.completer import MAX_COMPLETIONS, as_typed
 from wayword.stages.estimates import load_policies
 from wayword.stages.log import context_columns
-from wayword.text import normalise
 from wayword.workspace import Workspace
 
 
@@ -96,7 +95,7 @@ class PolicyCompleter:
         if unknown:
             known = ", ".join(self._columns) or "none"
             raise WaywordError(f"Found context {', '.join(unknown)}; the log's context columns are: {known}.")
-        columns = {PREFIX: pa.array([normalise(text[:MAX_PREFIX]) for text in prefixes], pa.string())}
+        columns = {PREFIX: pa.array(list(map(as_typed, prefixes)), pa.string())}
         for name, kind in self._columns.items():
             columns[name] = pa.array([_value(name, context.get(name), kind)] * len(prefixes), kind)
         return pa.table(columns)

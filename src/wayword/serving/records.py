@@ -4,6 +4,7 @@ An event has an `action_name`, a query has a `user_query` and no `action_name`. 
 kept as they are, so what is read here is checked, not rebuilt.
 """
 
+import json
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -23,6 +24,7 @@ TIME = rf"^{_DATE}T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{{1,6}})?(Z|[+-](0\d|1[0-
 
 Time = Annotated[datetime, msgspec.Meta(extra_json_schema={"pattern": TIME})]
 Name = Annotated[str, msgspec.Meta(max_length=100)]
+Hit = Annotated[str, msgspec.Meta(max_length=256)] | int
 Identifier = Annotated[str, msgspec.Meta(max_length=1000)] | int
 """The schema of UBI says 256; a query that was picked may be longer."""
 
@@ -87,14 +89,14 @@ class Query(msgspec.Struct):
     client_id: Name | None = None
     object_id_field: Name | None = None
     query_response_id: Name | None = None
-    query_response_hit_ids: Annotated[list[Identifier], msgspec.Meta(max_length=10_000)] | None = None
+    query_response_hit_ids: Annotated[list[Hit], msgspec.Meta(max_length=1000)] | None = None
     query_attributes: dict[str, Any] | None = None
 
 
 def read(body: bytes) -> list[dict[str, Any]]:
     """One record or a list of them, each checked; raises `Refused`."""
     try:
-        found = msgspec.json.decode(body)
+        found = msgspec.json.decode(_whole(body))
     except (msgspec.DecodeError, RecursionError, ValueError) as problem:
         raise Refused(
             400, f"The body is not JSON: {problem}. Expected a UBI event or query, or a list of them."
@@ -105,6 +107,13 @@ def read(body: bytes) -> list[dict[str, Any]]:
     for place, record in enumerate(records):
         _check(record, place)
     return records
+
+
+def _whole(body: bytes) -> bytes:
+    """Halves of surrogate pairs, which JavaScript writes for half an emoji, become question marks."""
+    if b"\\ud" not in body and b"\\uD" not in body:
+        return body
+    return json.dumps(json.loads(body), ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _check(record: Any, place: int) -> None:

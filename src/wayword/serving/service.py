@@ -1,7 +1,9 @@
 """The service: what is asked over HTTP, and what is answered. An RSGI application, for a server such as Granian."""
 
+import asyncio
 import hmac
 import logging
+import zlib
 from collections.abc import Awaitable, Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -10,17 +12,15 @@ from typing import Any
 
 import msgspec
 
-from wayword import __version__
 from wayword.errors import WaywordError
-from wayword.index import versions
 from wayword.index.overrides import Overrides
-from wayword.retrieval.graph import ANY
+from wayword.retrieval.graph import ANY, MODES
 from wayword.serving import assets, openapi, records
 from wayword.serving.answers import LONGEST_USER, MOST, POLICIES, POPULAR, SERVED, Answer
-from wayword.serving.arms import Arms, Serving
+from wayword.serving.arms import FIRST, Arms, Serving
 from wayword.serving.completer import MAX_PREFIX, Served
 from wayword.serving.event_log import FOLDER, EventLog
-from wayword.serving.explanation import Explanation, Unknown, explain
+from wayword.serving.explanation import Unknown, explain
 from wayword.serving.http import (
     JSON,
     Headers,
@@ -32,11 +32,12 @@ from wayword.serving.http import (
     encode,
     parameters,
 )
-from wayword.serving.limiter import Limiter
+from wayword.serving.limiter import Limiter, client_of
 from wayword.serving.metrics import ANSWERS, Metrics
 from wayword.serving.options import Options
 
 CONTEXT = "context."
+MOST_TAGS = 100
 RECENT, LONGEST_RECENT = 4096, 256
 """So many answers are kept, to questions of at most so many characters: what people type is often the same."""
 _INDEX, _LIVE, _POPULAR = range(len(ANSWERS))
@@ -52,7 +53,7 @@ class Service:
 
     def __init__(self, workspace: Path, options: Options) -> None:
         self.workspace, self.options = workspace, options
-        self.arms = Arms(workspace, options.against, options.share)
+        self.arms = Arms(workspace, options.against, options.share, options.experiment)
         self.metrics = Metrics()
         self._limiter = Limiter(options.rate, options.burst)
         self._headers: dict[str, Headers] = {}
@@ -61,15 +62,13 @@ class Service:
         self._assets = assets.read()
         self._described = encode(openapi.describe(options))
         self._events: EventLog | None = None
-        for (
-            served
-        ) in self.arms.now.arms.values():  # code is compiled and loaded now, not for the first who ask
-            served.popular("x")
-            served.index.live("x y", 1, ANY, {})
+        for served in self.arms.now.arms.values():
+            warm(served)
 
     def __rsgi_init__(self, _loop: Any) -> None:
-        """A worker begins."""
+        """A worker begins, perhaps long after what it was forked from was read."""
         self.metrics.begin()
+        self.arms.look()
         self._events = EventLog(self.workspace / FOLDER)
         self.arms.watch()
 
@@ -145,17 +144,18 @@ class Service:
         else:
             raise Refused(400, f"Found policy {policy[:100]!r}; expected one of {', '.join(POLICIES)}.")
         answer = Answer(prefix, mode, name, served.index.version, arm, found)
-        return served.tag, encode(answer), source, not found
+        return f"{arm}-{served.tag}", encode(answer), source, not found
 
     def explain(self, scope: Scope, _protocol: Any) -> Response:
         """`GET /explain`."""
         given = parameters(scope.query_string)
         prefix, mode, arm, served, context = _asked(given, self.arms.now)
-        found: Explanation = explain(served, prefix, _needed(given, "query"), context=context, mode=mode)
-        return Response(200, self._tagged(scope, served.tag), encode({"arm": arm, **vars(found)}))
+        found = explain(served, prefix, _short(_needed(given, "query"), "query"), context=context, mode=mode)
+        return Response(200, self._tagged(scope, f"{arm}-{served.tag}"), encode({"arm": arm, **vars(found)}))
 
     async def store(self, scope: Scope, protocol: Any) -> Response:
         """`POST /events`."""
+        self._from_a_known_site(scope)
         if not self.options.public_events:
             self._authorised(scope, needed=False)
         found = records.read(await body(protocol, self.options.max_body, self.options.body_timeout))
@@ -164,31 +164,25 @@ class Service:
         try:
             await self._events.append(records.lines(found))
         except OSError as problem:
-            logger.exception("Events could not be written.")
+            logger.error("Events could not be written: %s", problem)
             raise Refused(
-                503, f"The events could not be written ({problem.strerror}); try again."
+                503, f"The events could not be written ({_reason(problem)}); try again."
             ) from problem
         self.metrics.events(len(found))
         return Response(200, [JSON, _NO_STORE], encode({"stored": len(found)}))
 
-    def overrides(self, scope: Scope, _protocol: Any) -> Response:
+    async def overrides(self, scope: Scope, _protocol: Any) -> Response:
         """`GET /overrides`."""
         self._authorised(scope, needed=True)
-        now = Overrides.load(self.workspace / versions.ROOT)
-        return Response(200, [JSON, _NO_STORE], encode(now.plain()))
+        now = self.arms.now.arms[self._arm(scope)].overrides
+        return Response(200, [JSON, _NO_STORE], await _aside(lambda: encode(now.plain())))
 
     async def override(self, scope: Scope, protocol: Any) -> Response:
         """`PUT /overrides`."""
         self._authorised(scope, needed=True)
+        root = self.arms.completers[self._arm(scope)].root
         content = await body(protocol, self.options.max_body, self.options.body_timeout)
-        try:
-            given = msgspec.json.decode(content)
-        except (msgspec.DecodeError, RecursionError, ValueError) as problem:
-            raise Refused(400, f"The body is not JSON: {problem}.") from None
-        decided = Overrides.parse(given, "the body")
-        for completer in self.arms.completers.values():
-            decided.save(completer.root)
-        return Response(200, [JSON, _NO_STORE], encode(decided.plain()))
+        return Response(200, [JSON, _NO_STORE], await _aside(lambda: _decide(content, root)))
 
     def health(self, _scope: Scope, _protocol: Any) -> Response:
         """`GET /healthz`."""
@@ -207,12 +201,14 @@ class Service:
 
     def described(self, scope: Scope, _protocol: Any) -> Response:
         """`GET /openapi.json`."""
-        return Response(200, self._tagged(scope, __version__), self._described)
+        return Response(200, self._tagged(scope, f"{zlib.crc32(self._described):08x}"), self._described)
 
     def _tagged(self, scope: Scope, tag: str) -> Headers:
         """The headers of an answer that stays the same as long as the tag does; the client may have it already."""
         headers = self._headers.get(tag)
         if headers is None:
+            if len(self._headers) >= MOST_TAGS:
+                self._headers.clear()
             age = ("cache-control", f"private, max-age={self.options.max_age}")
             headers = self._headers[tag] = [JSON, age, ("etag", f'"{tag}"')]
         known = scope.headers.get("if-none-match")
@@ -230,6 +226,24 @@ class Service:
             return Response(304, asset.headers)
         return Response(200, asset.headers, asset.content)
 
+    def _arm(self, scope: Scope) -> str:
+        """Which of two arms is meant; where there is one, that."""
+        known = self.arms.completers
+        arm = parameters(scope.query_string).get("arm", FIRST if len(known) == 1 else "")
+        if arm not in known:
+            raise Refused(400, f"Found arm {arm[:100]!r}; expected ?arm= with one of {', '.join(known)}.")
+        return arm
+
+    def _from_a_known_site(self, scope: Scope) -> None:
+        """A browser says whose page it is that sends; other sites shall not fill the log."""
+        origin, allowed = scope.headers.get("origin"), self.options.origins
+        if origin is None or "*" in allowed or origin in allowed:
+            return
+        if origin.partition("://")[2] != scope.headers.get("host"):
+            raise Refused(
+                403, f"Found the origin {origin[:100]!r}; start the server with --origin to allow it."
+            )
+
     def _authorised(self, scope: Scope, *, needed: bool) -> None:
         """Raise `Refused` unless the token was sent; where there is none, what needs one is closed."""
         if self.options.token is None:
@@ -243,9 +257,11 @@ class Service:
             )
 
     def _client(self, scope: Scope) -> str:
-        if self.options.proxy and (forwarded := scope.headers.get("x-forwarded-for")):
-            return str(forwarded).rsplit(",", 1)[-1].strip()
-        return scope.client.rpartition(":")[0]
+        if self.options.proxy:
+            said = [value for name, value in scope.headers.items() if name == "x-forwarded-for"]
+            if said:  # the last is the proxy's own
+                return client_of(said[-1].rsplit(",", 1)[-1].strip())
+        return client_of(scope.client.rpartition(":")[0])
 
     def _cross_origin(self, scope: Scope) -> Headers:
         origin = scope.headers.get("origin")
@@ -264,9 +280,7 @@ class Service:
 
 def _asked(given: Mapping[str, str], arms: Serving) -> tuple[str, str, str, Served, Mapping[str, str]]:
     """Prefix, mode, arm, what answers, and the context."""
-    prefix = _needed(given, "prefix")
-    if len(prefix) > MAX_PREFIX:
-        raise Refused(400, f"Found a prefix of {len(prefix):,} characters; expected at most {MAX_PREFIX:,}.")
+    prefix = _short(_needed(given, "prefix"), "prefix")
     user = given.get("user")
     if user is not None and len(user) > LONGEST_USER:
         raise Refused(400, f"Found a user of {len(user):,} characters; expected at most {LONGEST_USER}.")
@@ -275,10 +289,50 @@ def _asked(given: Mapping[str, str], arms: Serving) -> tuple[str, str, str, Serv
     return prefix, given.get("mode", ANY), arm, served, context
 
 
+def warm(served: Served) -> None:
+    """Compile and load all code that an answer may need now, not for the first who asks."""
+    index = served.index
+    typed = index.texts[0][:8] or "x"
+    for text in (typed, f"{typed}q", f"q{typed}q", f"{typed} zq", "zq xq zq", ""):
+        for mode in MODES:
+            index.live(text, 1, mode, {})
+            index.popular(text, 1, mode, {})
+    for _ in index.retriever.beginnings.ways(f"{typed} zqxj"):
+        pass
+    for one in served.complete("", 1):
+        explain(served, typed, one.query)
+
+
+async def _aside(make: Callable[[], bytes]) -> bytes:
+    """What takes long is done beside the answers."""
+    return await asyncio.get_running_loop().run_in_executor(None, make)
+
+
+def _decide(content: bytes, root: Path) -> bytes:
+    try:
+        decided = Overrides.parse(msgspec.json.decode(content), "the body")
+        decided.save(root)
+    except (msgspec.DecodeError, RecursionError, ValueError) as problem:
+        raise Refused(400, f"The body is not JSON: {problem}.") from None
+    except OSError as problem:
+        raise Refused(503, f"It could not be written ({_reason(problem)}); try again.") from problem
+    return encode(decided.plain())
+
+
+def _reason(problem: OSError) -> str:
+    return problem.strerror or str(problem)
+
+
 def _needed(given: Mapping[str, str], name: str) -> str:
     if name not in given:
         raise Refused(400, f"The parameter {name} is missing, as in ?{name}=vid.")
     return given[name]
+
+
+def _short(text: str, name: str) -> str:
+    if len(text) > MAX_PREFIX:
+        raise Refused(400, f"Found a {name} of {len(text):,} characters; expected at most {MAX_PREFIX:,}.")
+    return text
 
 
 def _whole(text: str, name: str, most: int) -> int:
