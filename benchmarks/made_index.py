@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from apart import peak
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
@@ -44,7 +45,28 @@ DOCUMENTS_PER_QUERY = 0.3
 SHORTEST_PAGE, LONGEST_PAGE = 10, 20
 DOCUMENTS_OF_WORD = 200
 WANTED = 3
-_ONSETS = ("b", "br", "c", "ch", "d", "f", "g", "gr", "h", "l", "m", "n", "p", "pl", "r", "s", "st", "t", "tr", "v")
+_ONSETS = (
+    "b",
+    "br",
+    "c",
+    "ch",
+    "d",
+    "f",
+    "g",
+    "gr",
+    "h",
+    "l",
+    "m",
+    "n",
+    "p",
+    "pl",
+    "r",
+    "s",
+    "st",
+    "t",
+    "tr",
+    "v",
+)
 _VOWELS = ("a", "e", "i", "o", "u")
 _ENDS = ("", "", "", "n", "r", "s", "t", "l")
 
@@ -68,7 +90,7 @@ def main() -> None:
     arguments = parser.parse_args()
     started = time.monotonic()
     make(arguments.out, queries(arguments.queries, arguments.seed), arguments.seed)
-    print(f"{time.monotonic() - started:.0f} s, at most {peak():.1f} GB")
+    print(f"{time.monotonic() - started:.0f} s, at most {peak() / 1024:.1f} GB")
 
 
 def make(folder: Path, asked: Queries, seed: int) -> Path:
@@ -205,12 +227,6 @@ def _retriever(
         popularity=asked.popularity,
         threads=threads(),
     )
-
-
-def peak() -> float:
-    """The most gigabytes that this process ever held."""
-    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1e6
 
 
 if __name__ == "__main__":
