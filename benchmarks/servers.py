@@ -50,6 +50,8 @@ def serving(command: list[str]) -> Iterator[Server]:
         _wait(process, port)
         yield Server(process.pid, port)
     finally:
+        if process.poll() is not None:
+            print(f"{process.args!r} ended by itself: {process.returncode}", file=sys.stderr)
         process.terminate()
         process.wait(30)
 
