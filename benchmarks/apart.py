@@ -39,6 +39,11 @@ def proportional(process: int) -> float:
     return _megabytes(Path(f"/proc/{process}/smaps_rollup").read_text(encoding="utf-8"), "Pss")
 
 
+def proportional_anonymous(process: int) -> float:
+    """The part of `proportional` that no file holds: unlike shared libraries, no other program changes it."""
+    return _megabytes(Path(f"/proc/{process}/smaps_rollup").read_text(encoding="utf-8"), "Pss_Anon")
+
+
 def proportional_of_files(process: int, folder: Path) -> float:
     """The part of `proportional` that are files of a folder, mapped."""
     parts = re.split(r"(?m)^(?=[0-9a-f]+-[0-9a-f]+ )", Path(f"/proc/{process}/smaps").read_text("utf-8"))

@@ -56,10 +56,12 @@ class FastAutocomplete:
         self._engine = _fast_autocomplete()(words=self._words)
 
     def complete(self, prefix: str, k: int) -> list[str]:
-        """A suggestion is a row of entries: all together are a query, or the last one is."""
-        found = self._engine.search(word=prefix, max_cost=2, size=k)
+        """A suggestion is a row of entries: all together are a query, or the last one is. One that was typed in full
+        comes first, also if the text goes on: such a beginning is left out."""
+        found = self._engine.search(word=prefix, max_cost=2, size=k + 1)
         joined = (" ".join(row) if " ".join(row) in self._words else row[-1] for row in found)
-        return list(dict.fromkeys(joined))[:k]
+        behind = (text for text in joined if len(text) >= len(prefix) or not prefix.startswith(text))
+        return list(dict.fromkeys(behind))[:k]
 
     def memory(self) -> float:
         return 0.0

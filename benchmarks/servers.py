@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,10 +66,10 @@ def _wait(process: "subprocess.Popen[bytes]", port: int) -> None:
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until and process.poll() is None:
         try:
-            asked = http.client.HTTPConnection(HOST, port, timeout=5)
-            asked.request("GET", "/healthz")
-            if asked.getresponse().status == 200:
-                return
+            with closing(http.client.HTTPConnection(HOST, port, timeout=5)) as asked:
+                asked.request("GET", "/healthz")
+                if asked.getresponse().status == 200:
+                    return
         except OSError:
             time.sleep(0.1)
     raise RuntimeError(f"{process.args!r} does not answer.")
