@@ -30,8 +30,9 @@ def made(folder: Path, queries: int, seed: int) -> Path:
     """The folder of an index over so many queries, and beside it what it cost; both are kept from an earlier run."""
     asked, started = made_index.queries(queries, seed), time.monotonic()
     version = made_index.make(folder, asked, seed)
-    if not (folder / COSTS).exists():
-        costs = {"seconds": time.monotonic() - started, "gigabytes": peak() / 1024}
+    if not (folder / COSTS).exists() or json.loads((folder / COSTS).read_text())["version"] != version.name:
+        seconds = time.monotonic() - started
+        costs = {"version": version.name, "seconds": seconds, "gigabytes": peak() / 1024}
         (folder / COSTS).write_text(json.dumps(costs), encoding="utf-8")
     return version
 

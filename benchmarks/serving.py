@@ -99,6 +99,7 @@ def main() -> None:
             print(f"\n{PEERS_HEAD}", flush=True)
             for line in beside_peers(bench):
                 print(line, flush=True)
+            print(f"\n{PEERS_NOTE}")
 
 
 @contextmanager
@@ -282,6 +283,12 @@ FIRST: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "paper": against_the_paper,
 }
 PEERS_HEAD = "| | p50 | p99 | memory | build | Utility@5 |\n|---|---|---|---|---|---|"
+
+PEERS_NOTE = (
+    "Prefixes as often as they are typed, ten completions each. Memory is what a process grew by, with the mapped files "
+    "of Wayword's index that it looked at, and for PostgreSQL that of the server (PSS). Peers see the same texts and "
+    "counts, so their lists differ in ties alone, and hardly in Utility@5."
+)
 
 
 def beside_peers(bench: Bench) -> Iterator[str]:
