@@ -2,6 +2,7 @@
 
 import gc
 import json
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from typed_texts import TypedTexts
 
 from wayword.completion import Completion
 from wayword.index.index import Index
+from wayword.index.versions import ROOT
 from wayword.retrieval.graph import ANY
 from wayword.serving.answers import SERVED
 from wayword.serving.completer import Completer
@@ -28,9 +30,12 @@ Nanoseconds = NDArray[np.int64]
 
 def made(folder: Path, queries: int, seed: int) -> Path:
     """The folder of an index over so many queries, and beside it what it cost; both are kept from an earlier run."""
+    known = json.loads((folder / COSTS).read_text(encoding="utf-8")) if (folder / COSTS).exists() else {}
+    if not known:
+        shutil.rmtree(folder / ROOT, ignore_errors=True)
     asked, started = made_index.queries(queries, seed), time.monotonic()
     version = made_index.make(folder, asked, seed)
-    if not (folder / COSTS).exists() or json.loads((folder / COSTS).read_text())["version"] != version.name:
+    if version.name != known.get("version"):
         seconds = time.monotonic() - started
         costs = {"version": version.name, "seconds": seconds, "gigabytes": peak() / 1024}
         (folder / COSTS).write_text(json.dumps(costs), encoding="utf-8")

@@ -285,9 +285,9 @@ FIRST: dict[str, Callable[[Bench], Iterator[Row]]] = {
 PEERS_HEAD = "| | p50 | p99 | memory | build | Utility@5 |\n|---|---|---|---|---|---|"
 
 PEERS_NOTE = (
-    "Prefixes as often as they are typed, ten completions each. Memory is what a process grew by, with the mapped files "
-    "of Wayword's index that it looked at, and for PostgreSQL that of the server (PSS). Peers see the same texts and "
-    "counts, so their lists differ in ties alone, and hardly in Utility@5."
+    "Prefixes as often as they are typed, ten completions each. Memory is what a process grew by, with the mapped "
+    "files of Wayword's index that it looked at, and for PostgreSQL that of the server (PSS). Peers see the same texts "
+    "and counts, so their lists hardly differ, nor does their Utility@5."
 )
 
 
