@@ -54,6 +54,11 @@ class Command:
         )
         self._process.start()
 
+    @property
+    def said(self) -> bytes:
+        """What it wrote to its error stream so far."""
+        return self._streams[2].read_bytes() if self._streams[2].exists() else b""
+
     def signal(self, number: int) -> None:
         """Send a signal, if the command still runs."""
         if self._process.is_alive() and self._process.pid:

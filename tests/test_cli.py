@@ -22,7 +22,7 @@ from wayword.stages.estimates import DIAL
 from wayword.text import normalise
 from wayword.workspace import Workspace
 
-COMMANDS = ("simulate", "run", "evaluate", "complete", "demo", "config")
+COMMANDS = ("simulate", "run", "ubi", "evaluate", "complete", "demo", "config")
 
 
 def _mistake(told: Finished) -> str:

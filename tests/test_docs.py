@@ -14,7 +14,19 @@ import wayword
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-COMMANDS = ("simulate", "run", "evaluate", "index", "export", "complete", "reproduce", "demo", "config")
+COMMANDS = (
+    "simulate",
+    "run",
+    "ubi",
+    "evaluate",
+    "index",
+    "export",
+    "serve",
+    "complete",
+    "reproduce",
+    "demo",
+    "config",
+)
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -83,13 +95,28 @@ def test_the_page_of_settings_is_what_the_source_says() -> None:
     assert script.PAGE.read_text(encoding="utf-8") == script.page(), "run scripts/write_configuration.py"
 
 
-def test_the_example_of_demand_gives_what_the_page_says() -> None:
-    code = "".join(blocks(ROOT / "docs/demand.md", "python"))
-    example = doctest.DocTestParser().get_doctest(code, {}, "demand.md", None, None)
+def check_examples(page: Path) -> int:
+    """How many examples a page has; each gives what the page says."""
+    code = "".join(blocks(page, "python"))
+    example = doctest.DocTestParser().get_doctest(code, {}, page.name, None, None)
     said: list[str] = []
     done = doctest.DocTestRunner().run(example, out=said.append)
-    assert done.attempted > 10
     assert not done.failed, "".join(said)
+    return done.attempted
+
+
+def test_the_example_of_demand_gives_what_the_page_says() -> None:
+    assert check_examples(ROOT / "docs/demand.md") > 10
+
+
+def test_the_events_of_the_page_give_the_log_that_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "events").mkdir()
+    (events,) = blocks(ROOT / "docs/ubi.md", "json")
+    (tmp_path / "events/ubi.ndjson").write_text(events, encoding="utf-8")
+    assert check_examples(ROOT / "docs/ubi.md") == 8
 
 
 def test_the_picture_of_demand_is_what_its_example_gives() -> None:
@@ -106,7 +133,7 @@ def test_version_and_changelog_agree() -> None:
 
 
 def test_the_door_is_small() -> None:
-    assert len(wayword.__all__) <= 10
+    assert len(wayword.__all__) <= 11
     assert all(getattr(wayword, name) is not None for name in wayword.__all__)
 
 

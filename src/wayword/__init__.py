@@ -2,8 +2,8 @@
 
 >>> import wayword
 >>> sorted(wayword.__all__)  # doctest: +NORMALIZE_WHITESPACE
-['Completer', 'Completion', 'Config', 'WaywordError', 'Workspace', 'differences', 'estimates', 'reproduce', 'run',
- 'simulate']
+['Completer', 'Completion', 'Config', 'WaywordError', 'Workspace', 'differences', 'estimates', 'read_ubi', 'reproduce',
+ 'run', 'simulate']
 """
 
 from importlib import import_module
@@ -19,6 +19,7 @@ _HOMES = {
     "Workspace": ("wayword.workspace", "Workspace"),
     "differences": ("wayword.report", "differences_of"),
     "estimates": ("wayword.report", "estimates_of"),
+    "read_ubi": ("wayword.logs.ubi.read", "read_ubi"),
     "reproduce": ("wayword.reproduction.reproduce", "reproduce"),
     "run": ("wayword.pipeline", "run"),
     "simulate": ("wayword.simulation.simulate", "simulate"),
@@ -32,6 +33,7 @@ __all__ = [
     "Workspace",
     "differences",
     "estimates",
+    "read_ubi",
     "reproduce",
     "run",
     "simulate",
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from wayword.completion import Completion
     from wayword.config import Config
     from wayword.errors import WaywordError
+    from wayword.logs.ubi.read import read_ubi
     from wayword.pipeline import run
     from wayword.report import differences_of as differences
     from wayword.report import estimates_of as estimates

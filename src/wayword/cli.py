@@ -156,6 +156,73 @@ def _warn(report: dict[str, Any]) -> None:
 
 
 @app.command()
+def ubi(
+    inputs: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILES_OR_FOLDERS", help="NDJSON, plain or .gz, or folders of it."),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder for clicks, rankings and completions (.parquet).")],
+    clicks: Annotated[
+        str | None,
+        typer.Option(help="Which actions are clicks. [default: click, click_through, item_click]"),
+    ] = None,
+    first_ordinal: Annotated[
+        int | None,
+        typer.Option(min=0, max=1, help="The position of the first result. [default: found in the data]"),
+    ] = None,
+    application: Annotated[str | None, typer.Option(help="Only records of this application.")] = None,
+    context: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this attribute is a context column. May be repeated. [default: all]"),
+    ] = None,
+    unreadable: Annotated[
+        float, typer.Option(min=0, max=1, help="The share of lines that may be unreadable.")
+    ] = 0.01,
+    memory: Annotated[
+        str | None, typer.Option(help="Tables beyond that wait on disk, e.g. 4GB. [default: most of it]")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="What was found, for programs.")] = False,
+) -> None:
+    """Turn OpenSearch UBI events, Wayword's own or others, into a log for `wayword run`.
+
+    Example: `wayword ubi workspace/events --out log`
+
+    Then: `wayword run --log log/clicks.parquet --rankings log/rankings.parquet --out workspace`
+
+    Purchases count as well: `wayword ubi ubi.ndjson.gz --clicks click,purchase --out log`
+
+    Where Wayword's completions were shown, it also says what people did with them. docs/ubi.md has the rules.
+    """
+    from wayword.logs.ubi.clicks import CLICKS
+    from wayword.logs.ubi.read import read_ubi
+    from wayword.logs.ubi.telling import as_object, next_command, print_log
+    from wayword.progress import Bars
+
+    with Bars(_errors()).shown() as bars:
+        bars.begin("ubi")
+        started = time.monotonic()
+        log = read_ubi(
+            *inputs,
+            out=out,
+            click_actions=CLICKS if clicks is None else [name.strip() for name in clicks.split(",")],
+            first_ordinal=first_ordinal,
+            application=application,
+            context=context,
+            unreadable=unreadable,
+            memory=memory,
+            reporter=bars,
+        )
+        bars.end("ubi", reused=False, seconds=time.monotonic() - started)
+    if as_json:
+        shell.write(json.dumps(as_object(log), indent=1, ensure_ascii=False))
+    else:
+        print_log(log, Console())
+    for note in log.notes:
+        typer.echo(f"note: {note}", err=True)
+    typer.echo(f"The log is in {out}. Next: {next_command(log)}", err=True)
+
+
+@app.command()
 def evaluate(
     workspace: WorkspacePath,
     as_json: Annotated[bool, typer.Option("--json", help="A list of estimates for programs.")] = False,
@@ -264,7 +331,7 @@ def export(
 def serve(
     workspace: WorkspacePath,
     host: Annotated[str, typer.Option(help="The address to listen at; 0.0.0.0 is every one.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535)] = 8080,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8080,
     workers: Annotated[int, typer.Option(min=1, max=64, help="Processes that answer.")] = 1,
     against: Annotated[
         Path | None, typer.Option(help="A second workspace, served to a share of the users: an A/B test.")
@@ -322,8 +389,11 @@ def serve(
         proxy=proxy,
         max_age=max_age,
     )
-    typer.echo(f"Serving http://{host}:{port} (stop with Ctrl-C).", err=True)
-    run_server(Workspace.open(workspace).path, options)
+    run_server(
+        Workspace.open(workspace).path,
+        options,
+        lambda address: typer.echo(f"Serving {address} (stop with Ctrl-C).", err=True),
+    )
 
 
 @app.command()

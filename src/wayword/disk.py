@@ -4,7 +4,9 @@ import errno
 import os
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from wayword.errors import WaywordError
 
@@ -55,6 +57,19 @@ def prove_room(folder: Path) -> None:
             os.fsync(file.fileno())
     finally:
         probe.unlink(missing_ok=True)
+
+
+@contextmanager
+def filled(folder: Path) -> Iterator[Path]:
+    """A place for files that shall be in `folder`: they get there when the block is done, and only then."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as problem:
+        raise WaywordError(f"Cannot write into {folder}: it is a file; expected a folder.") from problem
+    with TemporaryDirectory(prefix=".unfinished-", dir=folder) as unfinished:
+        yield Path(unfinished)
+        for path in sorted(Path(unfinished).iterdir()):
+            path.replace(folder / path.name)
 
 
 def _causes(problem: BaseException | None) -> Iterator[BaseException]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from wayword.engines import files
 from wayword.errors import LogError, WaywordError
@@ -19,17 +20,23 @@ _JSON_OBJECTS = "read_ndjson_objects(:path, compression = {compression})"
 _PARQUET = "read_parquet(:path, binary_as_string = true, hive_partitioning = false)"
 LONGEST_REASON = 1000
 """So many characters of what DuckDB says are shown: it quotes a broken line in full."""
+WRITTEN_AT_ONCE = 1 << 17
+"""Rows of a row group of a Parquet file."""
 
 
 class DuckDB:
-    """An in-memory database that spills to `spill` when a step outgrows memory."""
+    """An in-memory database that spills to `spill` when a step outgrows memory, or so much of it ("2GB")."""
 
-    def __init__(self, *, threads: int | None = None, spill: Path | None = None) -> None:
+    def __init__(
+        self, *, threads: int | None = None, spill: Path | None = None, memory: str | None = None
+    ) -> None:
         self._spill = tempfile.TemporaryDirectory(
             prefix="wayword-spill-", dir=spill, ignore_cleanup_errors=True
         )
         settings: dict[str, Any] = {"temp_directory": self._spill.name}
-        self._connection = duckdb.connect(config=settings | ({"threads": threads} if threads else {}))
+        limits = {"threads": threads, "memory_limit": memory}
+        settings |= {name: limit for name, limit in limits.items() if limit}
+        self._connection = duckdb.connect(config=settings)
         self._connection.execute("SET TimeZone = 'UTC'")  # the same log gives the same tables everywhere
 
     def read(self, table: str, path: Path) -> None:
@@ -74,11 +81,31 @@ class DuckDB:
         ).fetchall()
         return files.distinct([row[0] for row in rows], path)
 
-    def load(self, table: str, rows: pa.Table) -> None:
-        """See `Engine.load`."""
+    def load(
+        self, table: str, rows: pa.Table, sql: str = "SELECT * FROM wayword_rows", **values: Any
+    ) -> None:
+        """See `Engine.load`; or what a query makes of the rows, which it knows as `wayword_rows`."""
         self._connection.register("wayword_rows", rows)
-        self.step(table, "SELECT * FROM wayword_rows")
+        self.step(table, sql, **values)
         self._connection.unregister("wayword_rows")
+
+    def append(self, table: str, sql: str) -> None:
+        """Add a query's rows to `table`, which need not be there yet."""
+        try:
+            self._execute(f"CREATE TABLE IF NOT EXISTS {table} AS {sql} LIMIT 0", {})
+            self._execute(f"INSERT INTO {table} {sql}", {})
+        except duckdb.Error as problem:
+            raise _failed(table, sql, problem) from problem
+
+    def write(self, sql: str, path: Path) -> None:
+        """A query's rows as a Parquet file, without having all of them in memory."""
+        try:
+            rows = self._connection.sql(sql).to_arrow_reader(WRITTEN_AT_ONCE)
+            with pq.ParquetWriter(path, rows.schema, compression="zstd") as file:
+                for batch in rows:
+                    file.write_batch(batch)
+        except duckdb.Error as problem:
+            raise _failed(path.stem, sql, problem) from problem
 
     def step(self, table: str, sql: str, /, **values: Any) -> None:
         """See `Engine.step`."""

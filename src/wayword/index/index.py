@@ -1,7 +1,7 @@
 """An index, open for answering: finished lists for known texts, the retriever for the rest."""
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -11,19 +11,21 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from wayword.arrays import mapped
-from wayword.artefact import damage, read_object, report_of
+from wayword.artefact import read_object, report_of
 from wayword.completion import Completion
 from wayword.errors import WaywordError, WorkspaceError
 from wayword.index.keys import Columns
 from wayword.index.lists import FinishedLists
 from wayword.index.pages import Pages
 from wayword.index.strings import Strings
+from wayword.index.verified import problem_of
 from wayword.policies import Expected
 from wayword.retrieval import saved
 from wayword.retrieval.graph import MODES, GraphRetriever
 
 FORMAT = 2
 ABOUT, LIVE, PAGES = "about.json", "live", "pages"
+MANY = 20
 _OPENING = Lock()
 """NumPy reads the header of a file with `ast`, which Python 3.11 cannot do in two threads (python/cpython#106905)."""
 POPULAR = "popular"
@@ -55,8 +57,8 @@ class Index:
 
     @classmethod
     def open(cls, folder: Path) -> "Index":
-        """Every file is compared with its hash before anything is read: what was changed or cut short is refused."""
-        if problem := damage(folder, thorough=True):
+        """What was changed or cut short is refused before anything is read."""
+        if problem := problem_of(folder):
             raise WorkspaceError(
                 f"The index {folder} is damaged: {problem}. Build it again with `wayword index`."
             )
@@ -72,8 +74,11 @@ class Index:
             known = ", ".join(self.about["context"]) or "none"
             raise WaywordError(f"Found context {', '.join(unknown)}; the log's context columns are: {known}.")
 
-    def numbers(self, texts: Iterable[str]) -> frozenset[int]:
+    def numbers(self, texts: Collection[str]) -> frozenset[int]:
         """The numbers of normalised queries; those that the index does not have have none."""
+        if len(texts) * MANY > len(self.texts):  # then it is faster to look at all
+            wanted = frozenset(texts)
+            return frozenset(number for number, text in enumerate(self.texts) if text in wanted)
         places = ((text, bisect_left(self.texts, text)) for text in texts)
         return frozenset(
             place for text, place in places if place < len(self.texts) and self.texts[place] == text

@@ -18,6 +18,7 @@ from typing import Any
 from wayword import disk
 from wayword.artefact import RECEIPT, UNFINISHED, damage, make_whole, write_atomically
 from wayword.errors import WorkspaceError
+from wayword.index import verified
 
 ROOT = "index"
 """Where a workspace keeps them."""
@@ -56,6 +57,7 @@ def publish(
             made = damage(folder, thorough=True) is not None
             if made:
                 make_whole(folder, make)
+                verified.stamp(folder)
             if made or _pointed(root) != version:
                 point(root, version)
             _prune(root, version, keep)
@@ -85,6 +87,7 @@ def _prune(root: Path, version: str, keep: int) -> None:
     """Remove the oldest versions. A server that still has one open keeps it until it closes it."""
     for old in [name for name in versions(root) if name != version][: -(keep - 1) or None]:
         shutil.rmtree(root / old, ignore_errors=True)
+        verified.forget(root / old)
 
 
 @contextmanager

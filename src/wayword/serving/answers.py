@@ -11,7 +11,7 @@ SERVED, POPULAR = POLICIES = ("served", "popular")
 
 
 class Answer(msgspec.Struct):
-    """What `/complete` says."""
+    """The completions, and which policy, version and arm they come from."""
 
     prefix: str
     mode: str
@@ -40,7 +40,7 @@ class Health(msgspec.Struct):
     indexes: dict[str, str]
 
 
-class Decided(msgspec.Struct):
+class Decided(msgspec.Struct, forbid_unknown_fields=True):
     """Overrides: what a team decides by hand."""
 
     deny: list[str] = []

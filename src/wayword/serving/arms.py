@@ -1,6 +1,8 @@
 """Arms: the indexes that are served side by side, and which of them answers whom."""
 
 import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from threading import Event, Thread
@@ -9,6 +11,19 @@ from wayword.serving.completer import LOOK_EVERY, Completer, Served
 
 logger = logging.getLogger("wayword")
 FIRST, SECOND = "a", "b"
+
+
+@dataclass(frozen=True, eq=False)
+class Serving:
+    """What answers now, by arm, and the share of users that the second one answers. Equal only to itself."""
+
+    arms: Mapping[str, Served]
+    share: float
+
+    def of(self, user: str | None) -> tuple[str, Served]:
+        """Whom a user is answered by; the first, if nobody says who asks."""
+        arm = SECOND if self.share and user is not None and place(user) < self.share else FIRST
+        return arm, self.arms[arm]
 
 
 class Arms:
@@ -21,15 +36,10 @@ class Arms:
             self.completers[SECOND] = Completer.open(against)
         self._share = share if against is not None else 0.0
         self._stopped = Event()
+        self.now = self._serving()
 
-    def of(self, user: str | None) -> tuple[str, Served]:
-        """Whom a user is answered by; the first, if nobody says who asks."""
-        arm = SECOND if self._share and user is not None and place(user) < self._share else FIRST
-        return arm, self.completers[arm].served
-
-    def served(self) -> dict[str, Served]:
-        """What answers now, by arm."""
-        return {arm: completer.served for arm, completer in self.completers.items()}
+    def _serving(self) -> Serving:
+        return Serving({arm: one.served for arm, one in self.completers.items()}, self._share)
 
     def watch(self) -> None:
         """Look at the disk in a thread of its own from now on, so that no answer waits for a new version."""
@@ -41,11 +51,14 @@ class Arms:
 
     def _watch(self) -> None:
         while not self._stopped.wait(LOOK_EVERY / 2):
-            for completer in self.completers.values():
-                try:
+            try:
+                for completer in self.completers.values():
                     completer.look_in_time()
-                except Exception:
-                    logger.exception("Looking for a new index failed; the old one goes on answering.")
+                found = self._serving()
+                if any(found.arms[arm] is not served for arm, served in self.now.arms.items()):
+                    self.now = found
+            except Exception:
+                logger.exception("Looking for a new index failed; the old one goes on answering.")
 
 
 def place(user: str) -> float:

@@ -1,8 +1,10 @@
 """Completions in process, from an index: open it once, then ask as often as you like."""
 
 import logging
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from time import monotonic
@@ -28,9 +30,9 @@ PINNED = "pinned"
 logger = logging.getLogger("wayword")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Served:
-    """What answers: replaced as a whole, so that no answer mixes two versions."""
+    """What answers: replaced as a whole, so that no answer mixes two versions. Equal only to itself."""
 
     index: Index
     overrides: Overrides
@@ -44,6 +46,13 @@ class Served:
         index = earlier if earlier and earlier.version == folder.name else Index.open(folder)
         overrides = Overrides.load(root)
         return cls(index, overrides, index.numbers(overrides.hidden))
+
+    @cached_property
+    def tag(self) -> str:
+        """Another one whenever an answer could be another."""
+        return (
+            f"{self.index.version}-{zlib.crc32(repr(self.overrides.plain()).encode('utf-8', 'replace')):08x}"
+        )
 
     def complete(
         self, prefix: str, k: int = 10, *, context: Mapping[str, Any] | None = None, mode: str = ANY

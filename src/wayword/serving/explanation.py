@@ -54,7 +54,9 @@ class Line:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Utilities are multiples of that of the queries which the text becomes: 1 is as good as to type on.
+    """What is wanted by those who type this, and what the query's page does for them.
+
+    Utilities are multiples of that of the queries which the text becomes: 1 is as good as to type on.
 
     `utility` is that of all results, of which `results` has the first; `place` is where the query stands in the served
     list, if it is there.

@@ -11,6 +11,9 @@ from wayword.errors import WaywordError
 
 MOST_PARAMETERS = 100
 LONGEST_QUERY_STRING = 100_000
+FAR_TOO_LARGE = 16
+"""Times the size that is allowed."""
+CLOSE = ("connection", "close")
 JSON = ("content-type", "application/json; charset=utf-8")
 Headers = list[tuple[str, str]]
 encode: Callable[[Any], bytes] = msgspec.json.Encoder().encode
@@ -50,6 +53,14 @@ class Refused(WaywordError):
         return Response(self.status, [JSON, *self.headers], encode({"error": str(self)}))
 
 
+class NotModified(Exception):
+    """The client has this answer already."""
+
+    def __init__(self, headers: Headers) -> None:
+        super().__init__("not modified")
+        self.headers = headers
+
+
 def parameters(query_string: str) -> dict[str, str]:
     """The parameters of an address; of one that is given twice, the last.
 
@@ -77,24 +88,22 @@ def _plain(text: str) -> str:
     return unquote_plus(text) if "%" in text or "+" in text else text
 
 
-async def body(scope: Scope, protocol: Any, most: int, timeout: float) -> bytes:
-    """The whole body, unless it is too large or too slow."""
-    too_large = Refused(
-        413, f"Found a body of more than {most:,} bytes; send less at once.", [("connection", "close")]
-    )
-    announced = scope.headers.get("content-length")
-    if announced is not None and announced.isdigit() and int(announced) > most:
-        raise too_large
+async def body(protocol: Any, most: int, timeout: float) -> bytes:
+    """The whole body, unless it is too large or too slow.
+
+    What is too large is read and forgotten, so that the client hears why; what is far too large is cut off.
+    """
     parts, size = [], 0
     try:
         async with asyncio.timeout(timeout):
             async for part in protocol:
-                parts.append(part)
                 size += len(part)
-                if size > most:
-                    raise too_large
+                if size <= most:
+                    parts.append(part)
+                elif size > most * FAR_TOO_LARGE:
+                    break
     except TimeoutError:
-        raise Refused(
-            408, f"The body did not arrive within {timeout:g} seconds.", [("connection", "close")]
-        ) from None
+        raise Refused(408, f"The body did not arrive within {timeout:g} seconds.", [CLOSE]) from None
+    if size > most:
+        raise Refused(413, f"Found a body of more than {most:,} bytes; send less at once.", [CLOSE])
     return b"".join(parts)

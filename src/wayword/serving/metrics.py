@@ -16,6 +16,8 @@ PATHS = ("/complete", "/explain", "/events", "other")
 STATUSES = ("2xx", "3xx", "4xx", "5xx")
 ANSWERS = ("index", "live", "popular")
 BOUNDS = (25e-6, 50e-6, 1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 1e-2, 2.5e-2, 5e-2, 0.1, 0.25, 0.5, 1.0, 2.5)
+_PLACE = {path: place for place, path in enumerate(PATHS)}
+_OTHER = len(PATHS) - 1
 _REQUESTS = 0
 _TIMES = _REQUESTS + len(PATHS) * len(STATUSES)
 _NANOSECONDS = _TIMES + len(PATHS) * (len(BOUNDS) + 1)
@@ -45,7 +47,7 @@ class Metrics:
 
     def request(self, path: str, status: int, nanoseconds: int) -> None:
         """One more request, of any path."""
-        place = PATHS.index(path) if path in PATHS else len(PATHS) - 1
+        place = _PLACE.get(path, _OTHER)
         row = self._row
         row[_REQUESTS + place * len(STATUSES) + status // 100 - 2] += 1
         row[_TIMES + place * (len(BOUNDS) + 1) + bisect_left(BOUNDS, nanoseconds * 1e-9)] += 1

@@ -24,6 +24,16 @@ from wayword.serving.options import Options
 
 REFERENCE = "#/components/schemas/{name}"
 Plain = dict[str, Any]
+REASONS = {
+    400: "Something cannot be meant; the error says what.",
+    401: "The token is missing or another.",
+    403: "The server was started without a token, so this is closed.",
+    404: "There is no such thing here.",
+    408: "The body did not arrive in time.",
+    413: "The body is too large.",
+    429: "Too many requests; retry-after says when to try again.",
+    503: "It could not be written; nothing of it was. Try again.",
+}
 
 
 def describe(options: Options) -> Plain:
@@ -124,7 +134,7 @@ def _asked() -> list[Plain]:
         _parameter("prefix", "What has been typed.", required=True, type="string", maxLength=MAX_PREFIX),
         _parameter(
             "mode",
-            "`prefix`: only queries that go on from the typed text; `any`: every query that leads there.",
+            "prefix: only queries that go on from the typed text; any: every query that leads there.",
             type="string",
             enum=list(MODES),
             default=MODES[0],
@@ -152,5 +162,5 @@ def _responses(of: dict[type, Plain], kind: type, *errors: int, cached: bool = F
 
 
 def _errors(of: dict[type, Plain], *statuses: int) -> Plain:
-    described = {"description": "Why not.", "content": {"application/json": {"schema": of[Error]}}}
-    return {str(status): described for status in statuses}
+    content = {"application/json": {"schema": of[Error]}}
+    return {str(status): {"description": REASONS[status], "content": content} for status in statuses}

@@ -17,8 +17,14 @@ DEEPEST = 32
 EVENTS, QUERIES = "ubi_events", "ubi_queries"
 _ACTION = {index: b'{"index":{"_index":"%s"}}\n' % index.encode() for index in (EVENTS, QUERIES)}
 
+_DATE = r"(19|20)\d\d-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])"
+TIME = rf"^{_DATE}T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{{1,6}})?(Z|[+-](0\d|1[0-2]):[0-5]\d)?$"
+"""What the description of the interface promises to take; other ways to write a time in ISO 8601 are taken too."""
+
+Time = Annotated[datetime, msgspec.Meta(extra_json_schema={"pattern": TIME})]
 Name = Annotated[str, msgspec.Meta(max_length=100)]
-Identifier = Annotated[str, msgspec.Meta(max_length=256)] | int
+Identifier = Annotated[str, msgspec.Meta(max_length=1000)] | int
+"""The schema of UBI says 256; a query that was picked may be longer."""
 
 
 class Object(msgspec.Struct):
@@ -59,7 +65,7 @@ class Event(msgspec.Struct):
     """Something that someone did: `completions_shown`, `completion_picked`, `click`, or what else a site tells."""
 
     action_name: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
-    timestamp: datetime | None = None
+    timestamp: Time | None = None
     application: Name | None = None
     query_id: Name | None = None
     session_id: Name | None = None
@@ -76,7 +82,7 @@ class Query(msgspec.Struct):
 
     user_query: Annotated[str, msgspec.Meta(max_length=10_000)]
     query_id: Name | None = None
-    timestamp: datetime | None = None
+    timestamp: Time | None = None
     application: Name | None = None
     client_id: Name | None = None
     object_id_field: Name | None = None

@@ -1,6 +1,9 @@
 """The server: Granian, with the service in each of its workers."""
 
+import gc
 import multiprocessing
+import socket
+from collections.abc import Callable
 from pathlib import Path
 
 from granian import Granian
@@ -8,24 +11,29 @@ from granian.constants import HTTPModes, Interfaces, Loops
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
 
+from wayword.errors import WaywordError
 from wayword.serving.options import Options
 from wayword.serving.service import Service
 
 STOPPING = 10
 """Seconds that a worker has for the requests it is answering when the server stops."""
-HEADERS_TIMEOUT = 10_000
-"""Milliseconds in which the head of a request has to arrive."""
+HEADERS_TIMEOUT = 30_000
+"""Milliseconds in which the head of the next request on a connection has to arrive."""
 LONGEST_HEAD = 8192 + 4096 * 30
 
 
-def serve(workspace: Path, options: Options) -> None:
-    """Serve until the process is told to stop (SIGINT, SIGTERM)."""
+def serve(workspace: Path, options: Options, ready: Callable[[str], None]) -> None:
+    """Serve until the process is told to stop (SIGINT, SIGTERM); `ready` is told the address."""
+    address, port = _free(options.host, options.port)
     multiprocessing.set_start_method("fork", force=True)  # workers share what was read before
     service = Service(workspace, options)
+    gc.collect()
+    gc.freeze()  # what is there now stays: it is never looked over again, and its pages stay shared
+    ready(f"http://{f'[{address}]' if ':' in address else address}:{port}")
     Granian(
         "wayword",
-        address=options.host,
-        port=options.port,
+        address=address,
+        port=port,
         interface=Interfaces.RSGI,
         workers=options.workers,
         loop=Loops.auto,
@@ -36,3 +44,17 @@ def serve(workspace: Path, options: Options) -> None:
         respawn_failed_workers=True,
         workers_kill_timeout=STOPPING,
     ).serve(target_loader=lambda _target: service)  # type: ignore[arg-type, return-value]
+
+
+def _free(host: str, port: int) -> tuple[str, int]:
+    """The address in numbers, where nobody listens yet: Granian itself would share it with another server."""
+    try:
+        kind, _, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(kind, socket.SOCK_STREAM) as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            tried.bind(where)
+            return str(where[0]), int(tried.getsockname()[1])
+    except OSError as problem:
+        raise WaywordError(
+            f"Cannot listen at {host}:{port}: {problem.strerror or problem}. Try another --host or --port."
+        ) from problem

@@ -2,30 +2,43 @@
 
 import hmac
 import logging
-import zlib
 from collections.abc import Awaitable, Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
 import msgspec
 
+from wayword import __version__
 from wayword.errors import WaywordError
 from wayword.index import versions
 from wayword.index.overrides import Overrides
 from wayword.retrieval.graph import ANY
 from wayword.serving import assets, openapi, records
 from wayword.serving.answers import LONGEST_USER, MOST, POLICIES, POPULAR, SERVED, Answer
-from wayword.serving.arms import Arms
+from wayword.serving.arms import Arms, Serving
 from wayword.serving.completer import MAX_PREFIX, Served
 from wayword.serving.event_log import FOLDER, EventLog
 from wayword.serving.explanation import Explanation, Unknown, explain
-from wayword.serving.http import JSON, Headers, Refused, Response, Scope, body, encode, parameters
+from wayword.serving.http import (
+    JSON,
+    Headers,
+    NotModified,
+    Refused,
+    Response,
+    Scope,
+    body,
+    encode,
+    parameters,
+)
 from wayword.serving.limiter import Limiter
 from wayword.serving.metrics import ANSWERS, Metrics
 from wayword.serving.options import Options
 
 CONTEXT = "context."
+RECENT, LONGEST_RECENT = 4096, 256
+"""So many answers are kept, to questions of at most so many characters: what people type is often the same."""
 _INDEX, _LIVE, _POPULAR = range(len(ANSWERS))
 _NO_STORE = ("cache-control", "no-store")
 logger = logging.getLogger("wayword")
@@ -42,13 +55,15 @@ class Service:
         self.arms = Arms(workspace, options.against, options.share)
         self.metrics = Metrics()
         self._limiter = Limiter(options.rate, options.burst)
-        self._answer_headers: Headers = [JSON, ("cache-control", f"private, max-age={options.max_age}")]
+        self._headers: dict[str, Headers] = {}
+        self._recent = lru_cache(RECENT)(self._complete)
+        self._last = self.arms.now
         self._assets = assets.read()
         self._described = encode(openapi.describe(options))
         self._events: EventLog | None = None
         for (
             served
-        ) in self.arms.served().values():  # code is compiled and loaded now, not for the first who ask
+        ) in self.arms.now.arms.values():  # code is compiled and loaded now, not for the first who ask
             served.popular("x")
             served.index.live("x y", 1, ANY, {})
 
@@ -71,6 +86,8 @@ class Service:
         try:
             found = self._answer(scope, protocol)
             response = found if isinstance(found, Response) else await found
+        except NotModified as same:
+            response = Response(304, same.headers)
         except Refused as refused:
             response = refused.response()
         except Unknown as unknown:
@@ -104,9 +121,21 @@ class Service:
         return handler(self, scope, protocol)
 
     def complete(self, scope: Scope, _protocol: Any) -> Response:
-        """`GET /complete`."""
-        given = parameters(scope.query_string)
-        prefix, mode, arm, served, context = self._asked(given)
+        """`GET /complete`. What was asked lately is not made again."""
+        asked, served = scope.query_string, self.arms.now
+        if served is not self._last:
+            self._recent.cache_clear()  # else it would keep old indexes open
+            self._last = served
+        make = self._recent if len(asked) <= LONGEST_RECENT else self._complete
+        tag, content, source, empty = make(asked, served)
+        headers = self._tagged(scope, tag)
+        self.metrics.answer(source, empty)
+        return Response(200, headers, content)
+
+    def _complete(self, asked: str, arms: Serving) -> tuple[str, bytes, int, bool]:
+        """A tag, the answer, where it came from, and whether it is empty."""
+        given = parameters(asked)
+        prefix, mode, arm, served, context = _asked(given, arms)
         k, policy = _whole(given.get("k", "10"), "k", MOST), given.get("policy", SERVED)
         if policy == SERVED:
             found, finished = served.answer(prefix, k, context, mode)
@@ -115,22 +144,21 @@ class Service:
             found, name, source = served.popular(prefix, k, context=context, mode=mode), POPULAR, _POPULAR
         else:
             raise Refused(400, f"Found policy {policy[:100]!r}; expected one of {', '.join(POLICIES)}.")
-        self.metrics.answer(source, not found)
-        content = encode(Answer(prefix, mode, name, served.index.version, arm, found))
-        return self._cached(scope, content)
+        answer = Answer(prefix, mode, name, served.index.version, arm, found)
+        return served.tag, encode(answer), source, not found
 
     def explain(self, scope: Scope, _protocol: Any) -> Response:
         """`GET /explain`."""
         given = parameters(scope.query_string)
-        prefix, mode, arm, served, context = self._asked(given)
+        prefix, mode, arm, served, context = _asked(given, self.arms.now)
         found: Explanation = explain(served, prefix, _needed(given, "query"), context=context, mode=mode)
-        return self._cached(scope, encode({"arm": arm, **vars(found)}))
+        return Response(200, self._tagged(scope, served.tag), encode({"arm": arm, **vars(found)}))
 
     async def store(self, scope: Scope, protocol: Any) -> Response:
         """`POST /events`."""
         if not self.options.public_events:
             self._authorised(scope, needed=False)
-        found = records.read(await body(scope, protocol, self.options.max_body, self.options.body_timeout))
+        found = records.read(await body(protocol, self.options.max_body, self.options.body_timeout))
         if self._events is None:
             raise Refused(503, "The server is starting or stopping; try again.")
         try:
@@ -152,7 +180,7 @@ class Service:
     async def override(self, scope: Scope, protocol: Any) -> Response:
         """`PUT /overrides`."""
         self._authorised(scope, needed=True)
-        content = await body(scope, protocol, self.options.max_body, self.options.body_timeout)
+        content = await body(protocol, self.options.max_body, self.options.body_timeout)
         try:
             given = msgspec.json.decode(content)
         except (msgspec.DecodeError, RecursionError, ValueError) as problem:
@@ -164,13 +192,13 @@ class Service:
 
     def health(self, _scope: Scope, _protocol: Any) -> Response:
         """`GET /healthz`."""
-        arms = {arm: served.index.version for arm, served in self.arms.served().items()}
+        arms = {arm: served.index.version for arm, served in self.arms.now.arms.items()}
         return Response(200, [JSON, _NO_STORE], encode({"status": "ok", "indexes": arms}))
 
     def measured(self, _scope: Scope, _protocol: Any) -> Response:
         """`GET /metrics`."""
         indexes = {
-            arm: (served.index.version, served.index.made) for arm, served in self.arms.served().items()
+            arm: (served.index.version, served.index.made) for arm, served in self.arms.now.arms.items()
         }
         content = self.metrics.text(indexes).encode()
         return Response(
@@ -179,33 +207,18 @@ class Service:
 
     def described(self, scope: Scope, _protocol: Any) -> Response:
         """`GET /openapi.json`."""
-        return self._cached(scope, self._described)
+        return Response(200, self._tagged(scope, __version__), self._described)
 
-    def _asked(self, given: Mapping[str, str]) -> tuple[str, str, str, Served, Mapping[str, str] | None]:
-        """Prefix, mode, arm, what answers, and the context."""
-        prefix = _needed(given, "prefix")
-        if len(prefix) > MAX_PREFIX:
-            raise Refused(
-                400, f"Found a prefix of {len(prefix):,} characters; expected at most {MAX_PREFIX:,}."
-            )
-        user = given.get("user")
-        if user is not None and len(user) > LONGEST_USER:
-            raise Refused(400, f"Found a user of {len(user):,} characters; expected at most {LONGEST_USER}.")
-        arm, served = self.arms.of(user)
-        context = None
-        if served.index.about["context"] or len(given) > 2:
-            context = {
-                name[len(CONTEXT) :]: value for name, value in given.items() if name.startswith(CONTEXT)
-            }
-        return prefix, given.get("mode", ANY), arm, served, context
-
-    def _cached(self, scope: Scope, content: bytes) -> Response:
-        tag = f'"{zlib.crc32(content):08x}{len(content):x}"'
-        headers = [*self._answer_headers, ("etag", tag)]
+    def _tagged(self, scope: Scope, tag: str) -> Headers:
+        """The headers of an answer that stays the same as long as the tag does; the client may have it already."""
+        headers = self._headers.get(tag)
+        if headers is None:
+            age = ("cache-control", f"private, max-age={self.options.max_age}")
+            headers = self._headers[tag] = [JSON, age, ("etag", f'"{tag}"')]
         known = scope.headers.get("if-none-match")
-        return (
-            Response(304, headers) if known is not None and tag in known else Response(200, headers, content)
-        )
+        if known is not None and f'"{tag}"' in known:
+            raise NotModified(headers)
+        return headers
 
     def _asset(self, scope: Scope) -> Response:
         asset = self._assets.get(scope.path)
@@ -247,6 +260,19 @@ class Service:
                 ("access-control-max-age", "86400"),
             ]
         return found
+
+
+def _asked(given: Mapping[str, str], arms: Serving) -> tuple[str, str, str, Served, Mapping[str, str]]:
+    """Prefix, mode, arm, what answers, and the context."""
+    prefix = _needed(given, "prefix")
+    if len(prefix) > MAX_PREFIX:
+        raise Refused(400, f"Found a prefix of {len(prefix):,} characters; expected at most {MAX_PREFIX:,}.")
+    user = given.get("user")
+    if user is not None and len(user) > LONGEST_USER:
+        raise Refused(400, f"Found a user of {len(user):,} characters; expected at most {LONGEST_USER}.")
+    arm, served = arms.of(user)
+    context = {name[len(CONTEXT) :]: value for name, value in given.items() if name.startswith(CONTEXT)}
+    return prefix, given.get("mode", ANY), arm, served, context
 
 
 def _needed(given: Mapping[str, str], name: str) -> str:

@@ -7,8 +7,6 @@ from a generator of its own, so that the other columns are the same without it.
 
 import json
 import logging
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from wayword import disk
 from wayword.errors import WaywordError
 from wayword.simulation.looks import draw, look_law
 from wayword.simulation.parts import NO_PARTS, PART, Parts, check_right, truth_by_part
@@ -106,12 +105,7 @@ def write_world(
     rate = click_rate(world, hits, law)
     _check_rate(rate, clicks)
     folder = Path(out)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except FileExistsError as problem:
-        raise WaywordError(f"Cannot write into {folder}: it is a file; expected a folder.") from problem
-    unfinished = Path(tempfile.mkdtemp(prefix=".simulate-", dir=folder))
-    try:
+    with disk.filled(folder) as unfinished:
         say = None if parts is None else partial(parts.draw, _own_generator(seed))
         searches = draw_searches(world, hits, law, clicks, np.random.default_rng(seed), say)
         names = Names(
@@ -130,10 +124,6 @@ def write_world(
         if parts:
             facts |= {PART: parts.right, "parts": len(parts.names)}
         (unfinished / FACTS).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
-        for path in sorted(unfinished.iterdir()):
-            path.replace(folder / path.name)
-    finally:
-        shutil.rmtree(unfinished)
     return folder
 
 

@@ -1,0 +1,146 @@
+"""Arms: what people did with the completions of each index that is served, with intervals that resample people.
+
+    share picked       picks / lists shown
+    clicks per search  clicks / searches that began with a pick
+    reciprocal rank    Σ over those searches of 1 / (rank of the topmost click), 0 without a click / those searches
+
+Lists of most popular completions, which the page shows beside an arm's own, belong to no arm.
+Each is a ratio of sums over people. A person may be shown many lists, so it is people who are drawn again, not events.
+"""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from wayword.config import EvaluationConfig
+from wayword.engines.duck import DuckDB
+from wayword.evaluation import interval, resample
+
+GROUPS = 1 << 12
+"""More people than this are drawn in so many groups, each by chance: the intervals are the same to the eye."""
+BESIDE = "popular"
+"""The policy of lists that are shown to compare."""
+MEASURES = {
+    "share picked": ("picked", "shown"),
+    "clicks per search": ("clicks", "searches"),
+    "reciprocal rank": ("reciprocal", "searches"),
+}
+_COUNTED = ("shown", "picked", "searches", "clicks", "reciprocal")
+_SCHEMA = pa.schema(
+    [
+        ("arm", pa.string()),
+        ("people", pa.int64()),
+        *((name, pa.int64()) for name in ("shown", "picked", "searches", "clicks")),
+        ("measure", pa.string()),
+        *((name, pa.float64()) for name in ("value", "low", "high")),
+    ]
+)
+
+
+def compare(engine: DuckDB, config: EvaluationConfig) -> pa.Table:
+    """One row per arm and measure, and where there are two arms, of what the second adds to the first.
+
+    Needs `completions`, `began` and `clicks`.
+    """
+    _sum(engine)
+    rows = engine.arrow(
+        f"""SELECT arm, CAST((dense_rank() OVER (ORDER BY md5(person), person) - 1) % {GROUPS} AS INTEGER) AS part,
+                   {", ".join(_COUNTED)} FROM by_person ORDER BY arm, person"""
+    )
+    arms = rows["arm"].to_numpy(zero_copy_only=False)
+    names, parts = sorted(set(arms)), pc.count_distinct(rows["part"]).as_py()
+    found = {name: _of_arm(rows.filter(pa.array(arms == name)), parts, config) for name in names}
+    table = [_rows(name, *found[name], config) for name in names]
+    if len(names) == 2:
+        table.append(_difference(names, [found[name][1] for name in names], table, config))
+    return pa.concat_tables(table) if table else _SCHEMA.empty_table()
+
+
+def _sum(engine: DuckDB) -> None:
+    """Table `by_person`: what there is of each person in each arm. Who is not known is known by the search."""
+    person, own = "coalesce(person, query_id, '')", f"policy IS DISTINCT FROM '{BESIDE}'"
+    engine.step(
+        "topmost",
+        """SELECT query_id, count(*) AS clicks, 1 / CAST(min(rank) AS DOUBLE) AS reciprocal
+           FROM clicks GROUP BY query_id""",
+    )
+    engine.step(
+        "by_person",
+        f"""
+        SELECT arm, person, {", ".join(f"CAST(sum({name}) AS DOUBLE) AS {name}" for name in _COUNTED[:-1])},
+               {engine.ordered_sum("reciprocal", "query_id")} AS reciprocal
+        FROM (
+          SELECT coalesce(arm, '') AS arm, {person} AS person, query_id, CAST(action = 'shown' AS INTEGER) AS shown,
+                 CAST(action = 'picked' AS INTEGER) AS picked, 0 AS searches, 0 AS clicks,
+                 CAST(0 AS DOUBLE) AS reciprocal
+          FROM completions WHERE {own}
+          UNION ALL
+          SELECT coalesce(b.arm, ''), coalesce(b.person, b.query_id), b.query_id, 0, 0, 1, coalesce(t.clicks, 0),
+                 coalesce(t.reciprocal, 0)
+          FROM began AS b LEFT JOIN topmost AS t ON t.query_id = b.query_id WHERE {own}
+        ) AS each GROUP BY arm, person
+        """,
+    )
+
+
+def _of_arm(
+    rows: pa.Table, parts: int, config: EvaluationConfig
+) -> tuple[dict[str, float], list[NDArray[np.float64]], int]:
+    """Totals, bootstrap replicates of each measure, and how many people there are."""
+    part = rows["part"].to_numpy()
+    sums = {name: np.bincount(part, rows[name].to_numpy(), parts).astype(np.float64) for name in _COUNTED}
+    replicates = [resample(sums[top][:, None], sums[bottom], config) for top, bottom in MEASURES.values()]
+    return {name: float(sums[name].sum()) for name in _COUNTED}, replicates, len(part)
+
+
+def _rows(
+    name: str,
+    totals: dict[str, float],
+    replicates: list[NDArray[np.float64]],
+    people: int,
+    config: EvaluationConfig,
+) -> pa.Table:
+    bounds = [interval(each, config.level) for each in replicates]
+    count = len(MEASURES)
+    return pa.table(
+        {
+            "arm": [name] * count,
+            "people": [people] * count,
+            **{kind: [int(totals[kind])] * count for kind in _COUNTED[:-1]},
+            "measure": list(MEASURES),
+            "value": [_ratio(totals[top], totals[bottom]) for top, bottom in MEASURES.values()],
+            "low": [float(low[0]) for low, _ in bounds],
+            "high": [float(high[0]) for _, high in bounds],
+        },
+        schema=_SCHEMA,
+    )
+
+
+def _ratio(top: float, bottom: float) -> float:
+    return top / bottom if bottom else float("nan")
+
+
+def _difference(
+    names: list[str],
+    replicates: list[list[NDArray[np.float64]]],
+    tables: list[pa.Table],
+    config: EvaluationConfig,
+) -> pa.Table:
+    """What the second arm adds. All draws are of the same people, also where somebody has seen both arms."""
+    first, second = (table["value"].to_numpy() for table in tables)
+    gains = [
+        b - a if len(a) == len(b) else np.empty((0, 1)) for a, b in zip(*replicates, strict=True)
+    ]  # draws that left an arm without anything cannot be paired
+    bounds = [interval(each, config.level) for each in gains]
+    return pa.table(
+        {
+            "arm": [f"{names[1]} - {names[0]}"] * len(MEASURES),
+            **{kind: [None] * len(MEASURES) for kind in ("people", *_COUNTED[:-1])},
+            "measure": list(MEASURES),
+            "value": second - first,
+            "low": [float(low[0]) for low, _ in bounds],
+            "high": [float(high[0]) for _, high in bounds],
+        },
+        schema=_SCHEMA,
+    )

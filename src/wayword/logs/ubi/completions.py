@@ -1,0 +1,30 @@
+"""Completions: the lists that people were shown and what they picked, as Wayword's own page and script tell it."""
+
+from wayword.engines.duck import DuckDB
+
+SHOWN, PICKED = ACTIONS = ("completions_shown", "completion_picked")
+COLUMNS = "query_id, person AS user, time, action, prefix, picked, rank, shown, mode, policy, index, arm"
+ORDER = "time NULLS LAST, place"
+
+
+def build(engine: DuckDB) -> dict[str, int]:
+    """Table `completions`: one row per event, `action` shown or picked; an event that is there twice is one."""
+    engine.step(
+        "completions",
+        f"""
+        SELECT place, query_id, person, time, CASE action WHEN '{PICKED}' THEN 'picked' ELSE 'shown' END AS action,
+               completion.prefix AS prefix, CASE action WHEN '{PICKED}' THEN object END AS picked,
+               CASE WHEN action = '{PICKED}' AND ordinal >= 1 AND ordinal < 2147483648 AND ordinal = floor(ordinal)
+                    THEN CAST(ordinal AS INTEGER) END AS rank,
+               completion.shown AS shown, completion.mode AS mode, completion.policy AS policy,
+               completion.index AS index, completion.arm AS arm
+        FROM events WHERE action IN {ACTIONS}
+        QUALIFY row_number() OVER (PARTITION BY query_id, person, time, action, object, completion ORDER BY place) = 1
+        """,
+    )
+    rows = engine.arrow("SELECT action, count(*) AS n FROM completions GROUP BY action").to_pylist()
+    counts = {row["action"]: row["n"] for row in rows}
+    return {
+        "lists of completions shown": counts.get("shown", 0),
+        "completions picked": counts.get("picked", 0),
+    }

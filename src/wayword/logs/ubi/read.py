@@ -1,0 +1,153 @@
+"""From files of UBI records to a log that `wayword run` reads, and what people did with completions."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from wayword import disk
+from wayword.config import EvaluationConfig
+from wayword.engines.duck import DuckDB
+from wayword.errors import LogError, WaywordError
+from wayword.logs.ubi import arms, clicks, completions, contexts, lines, rankings, records, searches
+from wayword.progress import Reporter
+
+UNREADABLE = 0.01
+"""The share of lines that may be unreadable."""
+_CLICKS, _RANKINGS, _COMPLETIONS = (f"{name}.parquet" for name in ("clicks", "rankings", "completions"))
+
+
+@dataclass(frozen=True)
+class UbiLog:
+    """What was written, and what was found: `report` counts what was read and left out, `first_ordinals` says from
+    what number each application counts positions, `arms` has the comparison (see `arms`)."""
+
+    folder: Path
+    report: dict[str, int]
+    first_ordinals: dict[str, int]
+    context: list[str]
+    arms: list[dict[str, Any]]
+    notes: list[str]
+
+    @property
+    def clicks(self) -> Path:
+        """Searches and clicks."""
+        return self.folder / _CLICKS
+
+    @property
+    def rankings(self) -> Path | None:
+        """The result lists, if the records have any."""
+        return self.folder / _RANKINGS if self.report["result lists"] else None
+
+    @property
+    def completions(self) -> Path:
+        """What was shown and picked."""
+        return self.folder / _COMPLETIONS
+
+
+def read_ubi(
+    *inputs: Path | str,
+    out: Path | str,
+    click_actions: Sequence[str] = clicks.CLICKS,
+    first_ordinal: int | None = None,
+    application: str | None = None,
+    context: Sequence[str] | None = None,
+    unreadable: float = UNREADABLE,
+    memory: str | None = None,
+    reporter: Reporter | None = None,
+) -> UbiLog:
+    """Read UBI 1.3 query records and events, files or folders of NDJSON (.gz or not), and write a log to folder `out`.
+
+    The files are `clicks.parquet` (query, document, rank, search_id, user, time, prefix and a column per scalar in
+    `query_attributes`, or those named in `context`; a search without a click is a row without document and rank),
+    `rankings.parquet` (query, document, rank: the latest result list of each query; only if the records have any) and
+    `completions.parquet` (what was shown and picked). `first_ordinal`, 0 or 1, is the position of the first result;
+    without it each application's is found in the data. Tables that outgrow `memory` ("4GB"; without it, most of the
+    machine's) wait on disk. The same files give the same bytes.
+    """
+    _check(click_actions, first_ordinal, unreadable, memory)
+    files = lines.files_of([Path(given) for given in inputs])
+    if not files:
+        raise WaywordError("Found no files; expected files or folders of UBI records (NDJSON).")
+    engine = DuckDB(memory=memory)
+    try:
+        sources = records.read(engine, files, application=application, reporter=reporter or Reporter())
+        report = records.check(engine, sources, unreadable=unreadable)
+        notes = _unread(report, records.examples(engine, sources))
+        report |= completions.build(engine) | searches.build(engine)
+        _check_found(report, application)
+        first = clicks.find_first_ordinals(engine, click_actions, first_ordinal)
+        rankings.find_impressions(engine)
+        report |= clicks.build(engine) | rankings.build(engine)
+        columns = contexts.build(engine, context)
+        folder = Path(out)
+        _write(engine, folder, columns)
+        compared = arms.compare(engine, EvaluationConfig()).to_pylist()
+        if first_ordinal is None:
+            notes += [_doubt(name, *found) for name, found in clicks.doubtful(engine).items()]
+    finally:
+        engine.close()
+    return UbiLog(folder, report, first, columns, compared, notes)
+
+
+def _check(actions: Sequence[str], first_ordinal: int | None, unreadable: float, memory: str | None) -> None:
+    if not actions or not all(action.strip() for action in actions):
+        raise WaywordError(f"Found the clicks {list(actions)}; expected names of actions, such as click.")
+    if taken := sorted({clicks.IMPRESSION, *completions.ACTIONS} & set(actions)):
+        raise WaywordError(f"Found {', '.join(taken)} among the clicks; expected what people do to a result.")
+    if first_ordinal not in (None, 0, 1):
+        raise WaywordError(f"Found first_ordinal = {first_ordinal}; expected 0 or 1.")
+    if not 0 <= unreadable <= 1:
+        raise WaywordError(f"Found unreadable = {unreadable}; expected a share from 0 to 1.")
+    if memory is not None and not re.fullmatch(r"[1-9]\d*[KMGT]i?B", memory):
+        raise WaywordError(f"Found memory = {memory!r}; expected so many bytes, such as 4GB.")
+
+
+def _check_found(report: dict[str, int], application: str | None) -> None:
+    if report["searches"]:
+        return
+    found = f"{report['query records']:,} query records and {report['events']:,} events"
+    if application is None:
+        raise LogError(
+            f"Found {found}, but no search: none has both a query_id and a user_query. Expected UBI records, one JSON "
+            "object per line."
+        )
+    raise LogError(
+        f"Found {found} of the application {application!r}, but no search with a query_id and a user_query; "
+        f"{report['records of other applications']:,} records are of others. Give another name, or none."
+    )
+
+
+def _unread(report: dict[str, int], examples: list[str]) -> list[str]:
+    """What is said of unreadable lines that were few enough to go on."""
+    lines = "\n".join(examples)
+    return [f"{report['unreadable lines']:,} lines are no JSON objects:\n{lines}"] if examples else []
+
+
+def _doubt(application: str, zeros: int, ones: int) -> str:
+    return (
+        f"the application {application!r} seems to count positions from 0, but has only {zeros:,} of 0 beside {ones:,} "
+        "of 1: give --first-ordinal 1 if those are mistakes"
+    )
+
+
+def _write(engine: DuckDB, folder: Path, columns: Sequence[str]) -> None:
+    context = "".join(f", x.{engine.quote(name)}" for name in columns)
+    with disk.filled(folder) as unfinished:
+        engine.write(
+            f"""SELECT s.query, c.document, c.rank, s.query_id AS search_id, s.person AS user, s.time, s.prefix
+                       {context}
+                FROM searches AS s LEFT JOIN clicks AS c ON c.query_id = s.query_id
+                LEFT JOIN contexts AS x ON x.query_id = s.query_id
+                ORDER BY s.time NULLS LAST, s.place, c.time NULLS LAST, c.place""",
+            unfinished / _CLICKS,
+        )
+        engine.write(
+            f"SELECT {completions.COLUMNS} FROM completions ORDER BY {completions.ORDER}",
+            unfinished / _COMPLETIONS,
+        )
+        if known := records.count(engine, "rankings"):
+            engine.write("SELECT * FROM rankings ORDER BY query, rank, document", unfinished / _RANKINGS)
+    if not known:
+        (folder / _RANKINGS).unlink(missing_ok=True)  # of an earlier log

@@ -1,0 +1,184 @@
+"""Records: what each line of the files is, with the fields that matter, of their types, null where there is no such.
+
+Three tables. `asked`, the query records: place (the number of the line, over all files), application, query_id, query,
+person, time, hits, attributes. `events`: place, application, query_id, query, person, time, action, object, ordinal,
+completion. `unreadable`: place, line.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from wayword.engines.duck import DuckDB
+from wayword.errors import LogError
+from wayword.logs.checks import EXAMPLES
+from wayword.logs.ubi.lines import SCHEMA, blocks
+from wayword.progress import Reporter
+
+_FIELDS = {
+    "action_name": "VARCHAR",
+    "application": "VARCHAR",
+    "query_id": "VARCHAR",
+    "user_query": "VARCHAR",
+    "user_id": "VARCHAR",
+    "client_id": "VARCHAR",
+    "timestamp": "VARCHAR",
+    "query_response_hit_ids": ["VARCHAR"],
+    "query_attributes": "JSON",
+    "event_attributes": {
+        "object": {"object_id": "VARCHAR"},
+        "position": {"ordinal": "VARCHAR"},
+        "completion": {
+            "prefix": "VARCHAR",
+            "mode": "VARCHAR",
+            "policy": "VARCHAR",
+            "index": "VARCHAR",
+            "arm": "VARCHAR",
+            "shown": ["VARCHAR"],
+        },
+    },
+    "index": "JSON",
+    "create": "JSON",
+    "_source": "JSON",
+}
+_STRUCTURE = json.dumps(_FIELDS)
+_MILLISECONDS = "TRY_CAST(r.timestamp AS DOUBLE)"
+_KIND = """
+    CASE WHEN text = '' THEN 'blank'
+         WHEN r IS NULL THEN 'unreadable'
+         WHEN nullif(r.action_name, '') IS NULL AND r.user_query IS NULL AND r.query_id IS NULL
+         THEN CASE WHEN r.index IS NULL AND r.create IS NULL THEN 'other' ELSE 'bulk' END
+         WHEN coalesce(r.application, '') <> coalesce(:application, r.application, '') THEN 'elsewhere'
+         WHEN nullif(r.action_name, '') IS NULL THEN 'query'
+         ELSE 'event' END"""
+_BLOCK = f"""
+    WITH decoded AS (
+      SELECT place, regexp_replace(TRY(decode(bytes)), '^\\s+', '') AS text FROM wayword_rows
+    ), parsed AS (
+      SELECT place, text, CASE WHEN starts_with(text, '{{') AND json_valid(text)
+                               THEN from_json(text, '{_STRUCTURE}') END AS whole
+      FROM decoded
+    ), unwrapped AS (
+      SELECT place, text, CASE WHEN whole._source IS NULL THEN whole
+                               ELSE from_json(whole._source, '{_STRUCTURE}') END AS r
+      FROM parsed
+    ), timed AS (
+      SELECT *, CASE WHEN {_MILLISECONDS} IS NULL THEN TRY_CAST(r.timestamp AS TIMESTAMPTZ)
+                     ELSE TRY(make_timestamptz(CAST({_MILLISECONDS} * 1000 AS BIGINT))) END AS moment
+      FROM unwrapped
+    )
+    SELECT place, {_KIND} AS kind, coalesce(r.application, '') AS application,
+           nullif(r.query_id, '') AS query_id, r.user_query AS query,
+           coalesce(nullif(r.user_id, ''), nullif(r.client_id, '')) AS person,
+           CASE WHEN isfinite(moment) AND year(moment) BETWEEN 1 AND 9999 THEN moment END AS time,
+           r.action_name AS action, nullif(r.event_attributes.object.object_id, '') AS object,
+           TRY_CAST(r.event_attributes.position.ordinal AS DOUBLE) AS ordinal,
+           list_filter(r.query_response_hit_ids, lambda id: id <> '') AS hits,
+           r.query_attributes AS attributes, r.event_attributes.completion AS completion,
+           coalesce(left(text, 200), '(not UTF-8)') AS line
+    FROM timed
+"""
+_COMMON = "place, application, query_id, query, person, time"
+_PARTS = {
+    "asked": f"SELECT {_COMMON}, hits, attributes FROM block WHERE kind = 'query'",
+    "events": f"SELECT {_COMMON}, action, object, ordinal, completion FROM block WHERE kind = 'event'",
+    "unreadable": "SELECT place, line FROM block WHERE kind = 'unreadable'",
+    "kinds": "SELECT kind, count(*) AS n, max(place) AS latest FROM block GROUP BY kind",
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file, the place of its first line, how many it has, and where it was cut off while a record was written."""
+
+    path: Path
+    first: int
+    lines: int
+    cut_off: int | None
+
+
+def read(
+    engine: DuckDB, files: Sequence[Path], *, application: str | None, reporter: Reporter
+) -> list[Source]:
+    """The tables of all files."""
+    _add(engine, SCHEMA.empty_table(), application)
+    sources: list[Source] = []
+    first, done, total = 0, 0, sum(file.stat().st_size for file in files)
+    for file in files:
+        end = first
+        for block in blocks(file, first):
+            _add(engine, block, application)
+            end += block.num_rows
+        sources.append(Source(file, first, end - first, _cut_off(engine, first)))
+        first, done = end, done + file.stat().st_size
+        reporter.advance(done, total)
+    return sources
+
+
+def _add(engine: DuckDB, lines: pa.Table, application: str | None) -> None:
+    engine.load("block", lines, _BLOCK, application=application)
+    for table, sql in _PARTS.items():
+        engine.append(table, sql)
+
+
+def _cut_off(engine: DuckDB, first: int) -> int | None:
+    """An unreadable line that nothing follows, in a file that begins at `first`: a record that was being written."""
+    row = engine.arrow(
+        f"""SELECT max(latest) AS latest, max(CASE WHEN kind = 'unreadable' THEN latest END) AS unreadable
+            FROM kinds WHERE latest >= {first} AND kind <> 'blank'"""
+    ).to_pylist()[0]
+    return row["latest"] if row["latest"] == row["unreadable"] else None
+
+
+def check(engine: DuckDB, sources: Sequence[Source], *, unreadable: float) -> dict[str, int]:
+    """Count what the files hold; an end that was cut off is let go, other unreadable lines up to a share of all."""
+    rows = engine.arrow("SELECT kind, CAST(sum(n) AS BIGINT) AS n FROM kinds GROUP BY kind").to_pylist()
+    kinds = Counter({row["kind"]: row["n"] for row in rows})
+    cut_off = sum(source.cut_off is not None for source in sources)
+    kinds["unreadable"] -= cut_off
+    lines = kinds.total() - kinds["blank"]
+    if kinds["unreadable"] > unreadable * lines:
+        raise LogError(
+            f"{kinds['unreadable']:,} of {lines:,} lines are no JSON objects; expected one UBI record per line "
+            f"(NDJSON), and no more than {unreadable:.1%} that cannot be read. For example:\n"
+            + "\n".join(examples(engine, sources))
+            + "\nMend the files, or allow more with --unreadable."
+        )
+    return {
+        "files": len(sources),
+        "query records": kinds["query"],
+        "events": kinds["event"],
+        "lines that name an index": kinds["bulk"],
+        "blank lines": kinds["blank"],
+        "records cut off at the end of a file": cut_off,
+        "unreadable lines": kinds["unreadable"],
+        "records that are neither queries nor events": kinds["other"],
+        "records of other applications": kinds["elsewhere"],
+        "times that cannot be read": sum(
+            count(engine, f"{t} WHERE time IS NULL") for t in ("asked", "events")
+        ),
+    }
+
+
+def examples(engine: DuckDB, sources: Sequence[Source]) -> list[str]:
+    """The first unreadable lines, each with its file and number."""
+    cut_off = [source.cut_off for source in sources if source.cut_off is not None]
+    rows = engine.arrow(
+        f"SELECT * FROM unreadable WHERE NOT list_contains(:cut_off, place) ORDER BY place LIMIT {EXAMPLES}",
+        cut_off=cut_off,
+    )
+    return [f"    {_where(row['place'], sources)}: {row['line'].rstrip()!r}" for row in rows.to_pylist()]
+
+
+def _where(place: int, sources: Sequence[Source]) -> str:
+    source = next(s for s in sources if s.first <= place < s.first + s.lines)
+    return f"{source.path}:{place - source.first + 1}"
+
+
+def count(engine: DuckDB, table: str) -> int:
+    """How many rows a table has, or those of it that a condition names."""
+    return int(engine.arrow(f"SELECT count(*) AS n FROM {table}")["n"][0].as_py())

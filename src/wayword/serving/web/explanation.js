@@ -1,0 +1,111 @@
+/** Where a query leads, as elements: how useful its result page is, the results with what is wanted marked, and why. */
+
+const SOURCES = {
+  graph: "It leads to what people want who type this.",
+  typo: "The text was read as if a typing mistake had been corrected.",
+  words: "No query starts with the text, so its words were looked for in any order.",
+  similar: "No query has all of these words, so those that share the most telling ones were taken.",
+  shorter: "No query starts with all of the text, so as much of its beginning as possible was taken.",
+  pinned: "It was put here by hand.",
+  popular: "Many people search for it.",
+};
+const LINK = /^https?:\/\//i;
+const MARKED = 0.01; // of what is wanted here: where much is known, everything is wanted by somebody
+const MOST_MISSED = 3;
+const MOST_BECOMES = 4;
+
+/** `click(result)` makes results that can be clicked; without it they are only to look at. */
+export function explained(explanation, { heading, click }) {
+  const title = element("h2", {}, element("span", { class: "eyebrow" }, heading), text("span", explanation.query));
+  title.id = "page-title";
+  return [
+    title,
+    ...worth(explanation),
+    results(explanation, click),
+    ...missed(explanation),
+    ...reason(explanation),
+  ];
+}
+
+export function percent(share) {
+  const value = 100 * share;
+  const digits = value >= 9.95 ? value.toFixed(0) : value >= 0.05 ? value.toFixed(1) : value > 0 ? "< 0.1" : "0";
+  return `${digits}\u202f%`;
+}
+
+function worth({ utility, results }) {
+  const seen = results.reduce((sum, { wanted, exposure }) => sum + wanted * exposure, 0);
+  const facts = [
+    [utility.toFixed(2), "times as useful as typing on"],
+    [percent(seen), "of what people want here is seen on its page"],
+  ];
+  const rows = facts.map(([value, meaning]) => element("p", {}, element("strong", {}, value), " ", meaning));
+  return results.length ? [element("div", { class: "worth" }, ...rows)] : [];
+}
+
+function results({ results }, click) {
+  if (!results.length) return element("p", { class: "quiet" }, "The index has no result page for this query.");
+  return element("ol", { class: "results" }, ...results.map((result) => row(result, click)));
+}
+
+function row(result, click) {
+  const name = element("span", { class: "name" }, text("span", result.title ?? result.document, "title"));
+  if (result.title && !LINK.test(result.document)) name.append(" ", text("span", result.document, "id"));
+  const cells = [element("span", { class: "rank" }, String(result.rank)), click ? clickable(result, name, click) : name];
+  const marked = result.wanted >= MARKED;
+  if (marked) {
+    const mark = element("span", { class: "mark", "aria-hidden": "true" }, "✓");
+    cells.push(element("span", { class: "wanted" }, mark, `wanted ${percent(result.wanted)}`));
+  } else if (result.wanted > 0) cells.push(element("span", { class: "hardly" }, percent(result.wanted)));
+  return element("li", marked ? { "data-wanted": "" } : {}, ...cells);
+}
+
+function clickable(result, name, click) {
+  const made = LINK.test(result.document)
+    ? element("a", { href: result.document, rel: "noopener noreferrer" }, name)
+    : element("button", { type: "button" }, name);
+  made.addEventListener("click", () => {
+    made.setAttribute("data-opened", "");
+    click(result);
+  });
+  return made;
+}
+
+/** What people want and do not find there. */
+function missed({ wanted, results }) {
+  const there = new Set(results.map(({ document }) => document));
+  const absent = wanted.filter(({ document }) => !there.has(document)).slice(0, MOST_MISSED);
+  if (!absent.length) return [];
+  const named = absent.map(({ document, title, share }) => [title ?? document, share]);
+  return [element("p", { class: "quiet" }, "Wanted, but not on this page: ", ...listed(named), ".")];
+}
+
+function reason({ prefix, source, becomes }) {
+  const why = SOURCES[source] ?? `Source: ${source}.`;
+  const paragraph = element("p", { class: "quiet", id: "reason" }, why);
+  if (becomes.length) {
+    const named = becomes.slice(0, MOST_BECOMES).map(({ query, share }) => [query, share]);
+    paragraph.append(" People who type “", text("span", prefix), "” go on to ", ...listed(named), ".");
+  }
+  return [paragraph];
+}
+
+function listed(pairs) {
+  return pairs.flatMap(([name, share], at) => [
+    at ? ", " : "",
+    text("cite", name),
+    `\u00a0${percent(share)}`,
+  ]);
+}
+
+/** Words of others, in whatever direction they are written. */
+function text(name, words, kind) {
+  return element(name, { dir: "auto", ...(kind && { class: kind }) }, words);
+}
+
+function element(name, attributes, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+}

@@ -1,0 +1,202 @@
+"""UBI records as test code makes them, and the slow, obvious reading of them: one loop per rule of docs/ubi.md."""
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+Record = dict[str, Any]
+EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
+CLICKS = ("click", "click_through", "item_click")
+
+
+def at(seconds: float) -> str:
+    """A moment as ISO 8601."""
+    return (EPOCH + timedelta(seconds=seconds)).isoformat()
+
+
+def query(query_id: str | None, text: str | None, seconds: float = 0, **other: Any) -> Record:
+    return {"query_id": query_id, "user_query": text, "timestamp": at(seconds), "client_id": "c"} | other
+
+
+def event(action: str, query_id: str | None, document: str | None = None, **other: Any) -> Record:
+    seconds, ordinal = other.pop("seconds", 1), other.pop("ordinal", None)
+    attributes: Record = {}
+    if document is not None:
+        attributes["object"] = {"object_id": document}
+    if ordinal is not None:
+        attributes["position"] = {"ordinal": ordinal}
+    if (completion := other.pop("completion", None)) is not None:
+        attributes["completion"] = completion
+    made = {"action_name": action, "query_id": query_id, "timestamp": at(seconds), "client_id": "c"}
+    return made | {"event_attributes": attributes} | other
+
+
+def click(query_id: str | None, document: str | None, ordinal: float | None = None, **other: Any) -> Record:
+    return event("click", query_id, document, ordinal=ordinal, **other)
+
+
+def pick(query_id: str, text: str, prefix: str, **other: Any) -> Record:
+    completion = {"prefix": prefix, "mode": "any", "policy": "expected", "index": "i", "shown": [text]}
+    completion |= {"arm": other.pop("arm", "a"), "policy": other.pop("policy", "expected")}
+    return event("completion_picked", query_id, text, ordinal=1, completion=completion, **other)
+
+
+def shown(prefix: str, texts: Sequence[str], **other: Any) -> Record:
+    completion = {"prefix": prefix, "mode": "any", "policy": "expected", "index": "i", "shown": list(texts)}
+    completion |= {"arm": other.pop("arm", "a"), "policy": other.pop("policy", "expected")}
+    return event("completions_shown", None, ordinal=1, completion=completion, **other)
+
+
+def bare(records: Iterable[Record]) -> bytes:
+    """A record per line."""
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records).encode()
+
+
+def bulk(records: Iterable[Record]) -> bytes:
+    """With the action lines of OpenSearch's bulk interface."""
+    names = (("ubi_events" if "action_name" in record else "ubi_queries", record) for record in records)
+    return b"".join(bare([{"index": {"_index": index}}, record]) for index, record in names)
+
+
+def _when(record: Record) -> tuple[bool, float]:
+    """The order of time; what has none comes last."""
+    stamp = record.get("timestamp")
+    if isinstance(stamp, str):
+        try:
+            return False, datetime.fromisoformat(stamp).timestamp()
+        except ValueError:
+            stamp = float(stamp) if stamp.isdigit() else None
+    return (True, 0.0) if stamp is None else (False, stamp / 1000)
+
+
+def _seen(record: Record) -> bool:
+    return bool((record.get("user_query") or "").strip())
+
+
+def _object(record: Record) -> str | None:
+    return record["event_attributes"].get("object", {}).get("object_id")
+
+
+def _ordinal(record: Record) -> float | None:
+    return record["event_attributes"].get("position", {}).get("ordinal")
+
+
+class Reading:
+    """The log of some records."""
+
+    def __init__(self, records: Sequence[Record], first_ordinal: int | None = None) -> None:
+        records = [dict(record) for record in records]
+        self._places = {id(record): place for place, record in enumerate(records)}
+        self._events = [record for record in records if "action_name" in record]
+        self._queries = [record for record in records if "action_name" not in record]
+        self._given = first_ordinal
+        self.searches = self._find_searches()
+        self.prefixes = {query_id: self._prefix(query_id) for query_id in self.searches}
+
+    def _find_searches(self) -> dict[str, Record]:
+        found: dict[str, Record] = {}
+        for record in sorted(
+            (q for q in self._queries if _seen(q) and q["query_id"]),
+            key=lambda q: (not q.get("query_response_hit_ids"), _when(q)),
+        ):
+            found.setdefault(record["query_id"], record)
+        for record in sorted((e for e in self._events if _seen(e) and e["query_id"]), key=_when):
+            if "completion" not in record["event_attributes"]:
+                found.setdefault(record["query_id"], record)
+        return found
+
+    def _prefix(self, query_id: str) -> str | None:
+        when = _when(self.searches[query_id])
+        picks = [
+            e
+            for e in self._events
+            if e["action_name"] == "completion_picked" and e["query_id"] == query_id
+            if _when(e)[0] or when[0] or _when(e) <= when
+        ]
+        last = max(picks, key=self._lateness, default=None)
+        return last["event_attributes"]["completion"]["prefix"] if last else None
+
+    def _lateness(self, record: Record) -> tuple[bool, float, int]:
+        """What has no time is never the latest."""
+        untimed, when = _when(record)
+        return not untimed, when, self._places[id(record)]
+
+    def _rank(self, record: Record) -> int | None:
+        ordinals = [
+            _ordinal(e)
+            for e in self._events
+            if e["action_name"] in (*CLICKS, "impression")
+            and e.get("application", "") == record.get("application", "")
+        ]
+        counted = [o for o in ordinals if o is not None and o >= 0]
+        first = self._given if self._given is not None else int(not counted or min(counted) >= 1)
+        own = _ordinal(record)
+        rank = None if own is None else own - first + 1
+        return int(rank) if rank is not None and rank >= 1 and rank == int(rank) else None
+
+    def impressions(self, query_id: str) -> dict[str, int]:
+        """Document → rank: the first of each document, then the first at each rank."""
+        firsts: dict[str, int] = {}
+        for e in sorted((e for e in self._events if e["action_name"] == "impression"), key=_when):
+            document, rank = _object(e), self._rank(e)
+            if e["query_id"] == query_id and document and rank:
+                firsts.setdefault(document, rank)
+        taken: dict[int, str] = {}
+        for document, rank in firsts.items():
+            taken.setdefault(rank, document)
+        return {document: rank for rank, document in taken.items()}
+
+    def list_of(self, query_id: str) -> dict[str, int]:
+        """Document → rank in the hits of a search."""
+        found: dict[str, int] = {}
+        for rank, document in enumerate(self.searches[query_id].get("query_response_hit_ids") or [], start=1):
+            found.setdefault(document, rank)
+        return found
+
+    def clicks(self) -> dict[str, list[tuple[str, int]]]:
+        """The clicks of each search, in order."""
+        found: dict[str, list[tuple[str, int]]] = {query_id: [] for query_id in self.searches}
+        once: dict[tuple[Any, ...], Record] = {}
+        events = [e for e in self._events if e["action_name"] in CLICKS]
+        for e in sorted(events, key=lambda e: self._rank(e) or 1 << 40):  # one that says where goes before
+            once.setdefault((e["query_id"], _object(e), _when(e), e["action_name"]), e)
+        for e in sorted(once.values(), key=lambda e: (_when(e), self._places[id(e)])):
+            query_id, document = e["query_id"], _object(e)
+            if query_id not in self.searches or not document:
+                continue
+            text = (e.get("user_query") or "").strip().lower()
+            if text and text != self.searches[query_id]["user_query"].strip().lower():
+                continue
+            lists = (self.list_of(query_id), self.impressions(query_id))
+            rank = self._rank(e) or lists[0].get(document) or lists[1].get(document)
+            earlier = dict(found[query_id]).get(document, rank)
+            if rank and earlier == rank:
+                found[query_id].append((document, rank))
+        return found
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """query, document, rank, search_id, user, prefix."""
+        clicks = self.clicks()
+        none: list[tuple[Any, Any]] = [(None, None)]
+        return [
+            (s["user_query"], document, rank, query_id, self._person(query_id), self.prefixes[query_id])
+            for query_id, s in self.searches.items()
+            for document, rank in clicks[query_id] or none
+        ]
+
+    def _person(self, query_id: str) -> str | None:
+        events = [e for e in self._events if e["query_id"] == query_id]
+        named = (r.get("user_id") or r.get("client_id") for r in (self.searches[query_id], *events))
+        return next((name for name in named if name), None)
+
+    def rankings(self) -> list[tuple[str, str, int]]:
+        """query, document, rank."""
+        found: dict[str, dict[str, int]] = {}
+        for lists in (self.list_of, self.impressions):
+            latest: dict[str, dict[str, int]] = {}
+            for query_id, search in sorted(self.searches.items(), key=lambda s: self._lateness(s[1])):
+                if listed := lists(query_id):
+                    latest[search["user_query"]] = listed
+            found = latest | found
+        return [(text, document, rank) for text, listed in found.items() for document, rank in listed.items()]

@@ -1,0 +1,80 @@
+"""What an explanation says adds up, and agrees with what is served."""
+
+import numpy as np
+import pytest
+
+from runs import Made
+from wayword import tables
+from wayword.errors import WaywordError
+from wayword.serving.completer import Completer, Served
+from wayword.serving.explanation import Unknown, explain
+from wayword.workspace import Workspace
+
+
+@pytest.fixture(scope="module")
+def served(undisturbed: Made) -> Served:
+    return Completer.open(undisturbed.path).served
+
+
+@pytest.mark.parametrize("typed", ["v", "vid", "mail c", "vidoe pla", "games for"])
+@pytest.mark.parametrize("mode", ["any", "prefix"])
+def test_the_utility_of_each_served_query_is_its_score(typed: str, mode: str, served: Served) -> None:
+    for place, one in enumerate(served.complete(typed, 10, mode=mode), start=1):
+        found = explain(served, typed, one.query, mode=mode)
+        assert found.utility == pytest.approx(one.score, rel=1e-4)
+        assert (found.place, found.score, found.source) == (place, one.score, one.source)
+        assert sum(line.utility for line in found.results) <= found.utility * (1 + 1e-4)
+        assert [line.rank for line in found.results] == sorted(line.rank for line in found.results)
+
+
+def test_each_line_is_what_is_wanted_times_what_is_seen(served: Served) -> None:
+    query = served.complete("vid", 1)[0].query
+    found = explain(served, "vid", query)
+    ratio = [line.utility / (line.wanted * line.exposure) for line in found.results if line.wanted]
+    assert np.ptp(ratio) == pytest.approx(0, abs=1e-3)
+    wanted = {one.document: one.share for one in found.wanted}
+    assert all(
+        line.wanted == pytest.approx(wanted[line.document])
+        for line in found.results
+        if line.document in wanted
+    )
+    assert [one.share for one in found.wanted] == sorted((one.share for one in found.wanted), reverse=True)
+    assert sum(one.share for one in found.wanted) <= 1 + 1e-6
+
+
+def test_the_results_are_those_of_the_search_engine(served: Served, undisturbed: Made) -> None:
+    folder = Workspace.open(undisturbed.path).folder("rankings")
+    ids = tables.read(folder, "documents")["id"].to_pylist()
+    shown = tables.read(folder, "queries")["shown"].to_pylist()
+    rows = tables.read(folder, "rankings").to_pylist()
+    for query in served.complete("v", 5):
+        number = shown.index(query.query)
+        page = sorted((row["rank"], ids[row["document"]]) for row in rows if row["query"] == number)[:10]
+        found = explain(served, "v", query.query)
+        assert [(line.rank, line.document) for line in found.results] == page
+
+
+def test_a_query_that_is_not_listed_is_explained_too(served: Served) -> None:
+    listed = {one.query for one in served.complete("vid", 10)}
+    other = next(one.query for one in served.complete("mail", 10) if one.query not in listed)
+    found = explain(served, "vid", other)
+    assert (found.place, found.score) == (None, None)
+    assert found.utility >= 0
+
+
+@pytest.mark.parametrize("typed", ["", "\0", "zzzz qqqq", "x" * 5000, "\ud800"])
+def test_any_text_may_be_asked_about(typed: str, served: Served) -> None:
+    assert explain(served, typed, served.complete("v", 1)[0].query).utility >= 0
+    with pytest.raises(Unknown):
+        explain(served, "v", typed)
+
+
+def test_what_is_denied_is_not_explained(undisturbed: Made) -> None:
+    served = Completer.open(undisturbed.path).served
+    query, other = (one.query for one in served.complete("vid", 2))
+    denied = Served(served.index, served.overrides, served.index.numbers([query]))
+    with pytest.raises(Unknown):
+        explain(denied, "vid", query)
+    assert query not in {one.query for one in explain(denied, "vid", other).becomes}
+    with pytest.raises(WaywordError, match="mode"):
+        explain(served, "vid", query, mode="some")
