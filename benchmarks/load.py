@@ -20,7 +20,7 @@ from urllib.parse import quote_plus
 import numpy as np
 from apart import LOAD, on_core
 from numpy.typing import NDArray
-from servers import HOST, Server
+from server_processes import HOST, Server
 
 CONNECTIONS = 64
 _LUA = """

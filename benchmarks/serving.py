@@ -31,7 +31,7 @@ import policies
 from apart import LOAD, SERVER, apart, family, proportional, proportional_anonymous, proportional_of_files
 from known_world import KnownWorld
 from numpy.typing import NDArray
-from servers import Server, empty, serving, wayword
+from server_processes import Server, empty, serving, wayword
 from typed_texts import TypedTexts
 
 import wayword as library

@@ -17,7 +17,7 @@ from wayword.serving.completer import Completer
 from wayword.text import normalise
 
 SCRIPTS = str(Path(__file__).parents[2] / "benchmarks")
-MODULES = ("in_process", "known_world", "load", "made_index", "peers", "servers", "typed_texts")
+MODULES = ("in_process", "known_world", "load", "made_index", "peers", "server_processes", "typed_texts")
 QUERIES = 500
 
 
@@ -109,7 +109,7 @@ def test_the_true_utility_of_what_is_served_is_near_its_estimate(
 
 def test_requests_at_a_rate_are_all_answered(scripts: Any, made: Path) -> None:
     asked = scripts.load.paths(scripts.typed_texts.TypedTexts(made).as_typed(50))
-    with scripts.servers.serving(scripts.servers.wayword(made.parent.parent)) as server:
+    with scripts.server_processes.serving(scripts.server_processes.wayword(made.parent.parent)) as server:
         found = scripts.load.at_rate(server.port, asked, 200, 1.0, warm_up=0.5)
     assert 150 < len(found.answers) < 250
     assert (found.answers > 0).all()
