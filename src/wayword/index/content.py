@@ -53,12 +53,11 @@ class Content:
         policy = served_policy(self.retriever, config.policy, config.acceptance, self.same)
         asked = self.asked
         shown = Strings.of(text.replace(lists.LINE_END, " ") for text in self.shown)
-        found = {mode: _lists(policy, asked.contexts, mode, config.kept, advance) for mode in MODES}
         lists.write(
             folder,
             asked.keys,
             {mode: asked.row + number * asked.contexts.num_rows for number, mode in enumerate(MODES)},
-            Lists.joined([found[mode] for mode in MODES]),
+            _lists(policy, asked.contexts, config.kept, advance),
             shown,
         )
         shown.save(folder, "shown")
@@ -82,10 +81,12 @@ class Content:
         return {"queries": len(self.shown), "texts": len(asked.keys), "lists": 2 * asked.contexts.num_rows}
 
 
-def _lists(policy: Expected, asked: pa.Table, mode: str, kept: int, advance: Advance) -> Lists:
-    parts = []
+def _lists(policy: Expected, asked: pa.Table, kept: int, advance: Advance) -> Lists:
+    """All lists of the first mode, then those of the next. What a text may become is found once for all modes."""
+    parts: dict[str, list[Lists]] = {mode: [] for mode in MODES}
     for first in range(0, asked.num_rows, AT_ONCE):
         part = asked.slice(first, AT_ONCE)
-        parts.append(Lists.of(policy.complete(part, kept, mode=mode), part.num_rows))
-        advance(first + part.num_rows + MODES.index(mode) * asked.num_rows, 2 * asked.num_rows)
-    return Lists.joined(parts)
+        for mode, found in parts.items():
+            found.append(Lists.of(policy.complete(part, kept, mode=mode), part.num_rows))
+        advance(first + part.num_rows, asked.num_rows)
+    return Lists.joined([found for mode in MODES for found in parts[mode]])

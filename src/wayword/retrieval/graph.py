@@ -7,7 +7,6 @@ the best queries are those whose pages meet it best. Nothing is guessed that cou
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -19,12 +18,16 @@ from wayword.demand.affinity import Affinity
 from wayword.graph import Graph, Lift, Rows
 from wayword.retrieval.beginnings import Beginnings
 from wayword.retrieval.candidates import SOURCES, Candidates
+from wayword.retrieval.remembered import Remembered
 
 ANY, PREFIXED = MODES = ("any", "prefix")
 """`any`: every query that leads there; `prefix`: only queries that the typed text, or its correction, begins."""
 LIVE_DOCUMENTS = 1000
 """So many most wanted documents of a context are followed, which bounds the time of an answer; the rest hardly changes
 which queries are best. Evaluation and serving share it, so what is measured is what is served."""
+REMEMBERED, OF_EACH = 1 << 20, 50
+"""What texts may become is remembered for so many queries of all texts together, 9 bytes each (each text itself takes
+as much as some queries): 10 MB, in every process that answers."""
 GOING_ON = ("exact", "typo")
 """Texts found in these ways go on from what was typed, or from its correction."""
 _SOURCE = {"exact": SOURCES.index("graph")} | {
@@ -84,7 +87,7 @@ class GraphRetriever:
         self._place = {prefix: n for n, prefix in enumerate(recorded.prefixes)} if recorded else {}
         self.documents_in, self.queries_in = documents_in, queries_in
         self._threads = threads
-        self._matched = lru_cache(maxsize=1 << 14)(self._match)
+        self._matched = Remembered(self._match, size=lambda found: OF_EACH + len(found[0]), most=REMEMBERED)
 
     def retrieve(self, contexts: pa.Table, k: int, mode: str = ANY) -> Candidates:
         """See `Retriever.retrieve`. The score is the expected utility as a multiple of that of the queries that the
