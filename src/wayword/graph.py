@@ -123,18 +123,19 @@ class Graph:
         *,
         lift: Lift | None = None,
         within: Rows | None = None,
-        documents: int = 0,
+        documents: int | NDArray[np.int64] = 0,
         threads: int = 1,
     ) -> Candidates:
         """The k queries of highest expected utility for each context, none of utility 0.
 
         A context is a row of `members`: the queries that it may become, with their weights. `within` names the only
         queries that may be suggested to it. With `documents`, only so many most wanted documents are followed
-        (0: all).
+        (0: all), in all contexts or in each.
         """
         contexts = len(members)
         query, score = np.full((contexts, k), -1, np.int32), np.zeros((contexts, k), np.float32)
         lifted = lift or Lift.none(contexts)
+        most = np.full(contexts, documents, np.int64)
         allowed = within or Rows(
             np.zeros(contexts + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32)
         )
@@ -153,7 +154,7 @@ class Graph:
                 (lifted.factor, lifted.row),
                 (allowed.starts, allowed.column),
                 within is not None,
-                documents,
+                most,
                 (scratch.demand, scratch.documents, scratch.score, scratch.queries, scratch.allowed),
                 query,
                 score,
@@ -213,8 +214,9 @@ def _walk(
     for context in range(first, last):
         wanted = _add_demands(context, members, rates, lift, demand, documents)
         least = 0.0
-        if 0 < most < wanted:
-            least = np.partition(demand[documents[:wanted]], wanted - most)[wanted - most]
+        if 0 < most[context] < wanted:
+            last_kept = wanted - most[context]
+            least = np.partition(demand[documents[:wanted]], last_kept)[last_kept]
         only = within_query[within_starts[context] : within_starts[context + 1]]
         if restricted:
             allowed[only] = True

@@ -42,6 +42,11 @@ def from_beginning(typed: str, query: str) -> int:
     return min(distance(typed, query[:end]) for end in range(len(query) + 1))
 
 
+def after_the_first(typed: str, query: str) -> float:
+    """As `from_beginning`, with nothing wrong in the first character."""
+    return from_beginning(typed[1:], query[1:]) if typed and typed[:1] == query[:1] else np.inf
+
+
 def corrections(typed: str, query: str) -> float:
     """In how many typed words one edit is needed for the query to contain them all."""
     *complete, last = typed.split()
@@ -85,6 +90,7 @@ def cascade(counted: Counted, typed: str) -> tuple[list[int], str]:
         return [number for number, edits in needed.items() if edits <= at_most]
 
     edits: dict[int, float] = {number: from_beginning(typed, query) for number, query in wanted.items()}
+    later: dict[int, float] = {number: after_the_first(typed, query) for number, query in wanted.items()}
     words = {number: corrections(typed, query) for number, query in wanted.items()} if typed else {}
     shorter = [
         [number for number, query in wanted.items() if query.startswith(typed[:end])]
@@ -94,7 +100,7 @@ def cascade(counted: Counted, typed: str) -> tuple[list[int], str]:
         ("exact", those(edits, 0)),
         ("typo", those(edits, 1) if len(typed) >= 3 else []),
         ("words", those(words, 0)),
-        ("typo", those(edits, 2) if len(typed) >= 6 else []),
+        ("typo", those(later, 2) if len(typed) >= 6 else []),
         ("words", those(words, min([*words.values(), len(typed)]))),
         ("similar", list(likeness(wanted, typed))),
         *(("shorter", found) for found in shorter),
@@ -123,7 +129,7 @@ def test_corrections_are_those_of_the_loop(counted: Counted, typed: str, edits: 
     expected = [
         number
         for number, query in enumerate(sorted(counted))
-        if counted[query] and from_beginning(typed, query) <= edits
+        if counted[query] and (from_beginning if edits == 1 else after_the_first)(typed, query) <= edits
     ]
     assert built(counted).corrected(typed, edits).tolist() == expected
 

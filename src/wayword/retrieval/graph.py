@@ -25,6 +25,9 @@ ANY, PREFIXED = MODES = ("any", "prefix")
 LIVE_DOCUMENTS = 1000
 """So many most wanted documents of a context are followed, which bounds the time of an answer; the rest hardly changes
 which queries are best. Evaluation and serving share it, so what is measured is what is served."""
+GUESSED_DOCUMENTS, GUESSED_QUERIES = 300, 2000
+"""The same for a text that is no beginning as it stands, and so many queries at most that it may become, the most
+popular ones: it has no finished list, so its answer is always computed."""
 REMEMBERED, OF_EACH = 1 << 20, 50
 """What texts may become is remembered for so many queries of all texts together, 9 bytes each (each text itself takes
 as much as some queries): 10 MB, in every process that answers."""
@@ -105,7 +108,7 @@ class GraphRetriever:
             k,
             lift=None if row is None else Lift(factor, row),
             within=within,
-            documents=LIVE_DOCUMENTS,
+            documents=np.where(typed.source == _SOURCE["exact"], LIVE_DOCUMENTS, GUESSED_DOCUMENTS),
             threads=self._threads,
         )
         score = found.score / self.own_utility(typed)[found.context]
@@ -164,6 +167,9 @@ class GraphRetriever:
         """Queries, their weights, whether each goes on from the prefix, and the source."""
         found = self.beginnings.matches(prefix)
         query, weight = found.query, found.weight
+        if found.source != "exact" and len(query) > GUESSED_QUERIES:
+            popular = np.argpartition(-self.popularity[query], GUESSED_QUERIES)[:GUESSED_QUERIES]
+            query, weight = query[np.sort(popular)], weight[np.sort(popular)]
         if found.source != "similar":  # who types a similar query never shows this text
             weight = weight * self.typing[query]
         if found.source == "exact" and len(query) > 1 and self.texts[query[0]] == prefix:
