@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from wayword.contexts import from_prefixes
 from wayword.demand.affinity import Affinity
 from wayword.graph import Graph, Rows
+from wayword.retrieval import graph
 from wayword.retrieval.beginnings import Beginnings
 from wayword.retrieval.candidates import Candidates
 from wayword.retrieval.graph import (
@@ -69,6 +70,22 @@ def ask(retriever: GraphRetriever, text: str, mode: str = ANY, k: int = 20) -> l
         (texts[q], s, source)
         for q, s, source in zip(found.query.tolist(), found.score.tolist(), found.sources(), strict=True)
     ]
+
+
+def test_of_too_many_that_a_guess_may_become_the_most_popular_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    n = len(TEXTS)
+    popularity = [1, 1, 1, 5, 9, 7, 1, 1]
+    retriever = made(TEXTS, np.eye(n).tolist(), np.eye(n).tolist(), popularity=popularity)
+    assert {query for query, *_ in ask(retriever, "shoq")} == {"shoe", "shoe blue", "shoe red", "shore"}
+    monkeypatch.setattr(graph, "GUESSED_QUERIES", 2)
+    retriever = made(TEXTS, np.eye(n).tolist(), np.eye(n).tolist(), popularity=popularity)
+    assert {query for query, *_ in ask(retriever, "shoq")} == {"shoe blue", "shoe red"}
+    assert len(ask(retriever, "sho")) == 4  # a beginning as it stands is no guess
+    monkeypatch.setattr(graph, "GUESSED_DOCUMENTS", 1)
+    weighed = made(
+        TEXTS, np.diag([1, 1, 1, 1, 3, 2, 1, 1]).tolist(), np.eye(n).tolist(), popularity=popularity
+    )
+    assert [query for query, *_ in ask(weighed, "shoq")] == ["shoe blue"]
 
 
 # --- how a text is understood
