@@ -1,7 +1,6 @@
 """The service: what is asked over HTTP, and what is answered. An RSGI application, for a server such as Granian."""
 
 import asyncio
-import hmac
 import logging
 import zlib
 from collections.abc import Awaitable, Callable, Mapping
@@ -15,7 +14,7 @@ import msgspec
 from wayword.errors import WaywordError
 from wayword.index.overrides import Overrides
 from wayword.retrieval.graph import ANY, MODES
-from wayword.serving import assets, openapi, records
+from wayword.serving import assets, openapi, records, visitors
 from wayword.serving.answers import LONGEST_USER, MOST, POLICIES, POPULAR, SERVED, Answer
 from wayword.serving.arms import FIRST, Arms, Serving
 from wayword.serving.completer import MAX_PREFIX, Served
@@ -32,7 +31,7 @@ from wayword.serving.http import (
     encode,
     parameters,
 )
-from wayword.serving.limiter import Limiter, client_of
+from wayword.serving.limiter import Limiter
 from wayword.serving.metrics import ANSWERS, Metrics
 from wayword.serving.options import Options
 
@@ -98,12 +97,12 @@ class Service:
             response = Refused(500, "Something went wrong here; the server's log says what.").response()
         status, headers, content = response
         if self.options.origins and path in _ROUTES:
-            headers = [*headers, *self._cross_origin(scope)]
+            headers = [*headers, *visitors.cross_origin(scope, self.options)]
         protocol.response_bytes(status, headers, content)
         self.metrics.request(path, status, perf_counter_ns() - started)
 
     def _answer(self, scope: Scope, protocol: Any) -> Response | Awaitable[Response]:
-        if wait := self._limiter.wait(self._client(scope)):
+        if wait := self._limiter.wait(visitors.client(scope, self.options)):
             self.metrics.limited()
             again = str(int(wait) + 1)
             raise Refused(429, f"Too many requests; try again in {again} s.", [("retry-after", again)])
@@ -155,9 +154,9 @@ class Service:
 
     async def store(self, scope: Scope, protocol: Any) -> Response:
         """`POST /events`."""
-        self._from_a_known_site(scope)
+        visitors.check_site(scope, self.options)
         if not self.options.public_events:
-            self._authorised(scope, needed=False)
+            visitors.check_token(scope, self.options, needed=False)
         found = records.read(await body(protocol, self.options.max_body, self.options.body_timeout))
         if self._events is None:
             raise Refused(503, "The server is starting or stopping; try again.")
@@ -173,13 +172,13 @@ class Service:
 
     async def overrides(self, scope: Scope, _protocol: Any) -> Response:
         """`GET /overrides`."""
-        self._authorised(scope, needed=True)
+        visitors.check_token(scope, self.options, needed=True)
         now = self.arms.now.arms[self._arm(scope)].overrides
         return Response(200, [JSON, _NO_STORE], await _aside(lambda: encode(now.plain())))
 
     async def override(self, scope: Scope, protocol: Any) -> Response:
         """`PUT /overrides`."""
-        self._authorised(scope, needed=True)
+        visitors.check_token(scope, self.options, needed=True)
         root = self.arms.completers[self._arm(scope)].root
         content = await body(protocol, self.options.max_body, self.options.body_timeout)
         return Response(200, [JSON, _NO_STORE], await _aside(lambda: _decide(content, root)))
@@ -233,49 +232,6 @@ class Service:
         if arm not in known:
             raise Refused(400, f"Found arm {arm[:100]!r}; expected ?arm= with one of {', '.join(known)}.")
         return arm
-
-    def _from_a_known_site(self, scope: Scope) -> None:
-        """A browser says whose page it is that sends; other sites shall not fill the log."""
-        origin, allowed = scope.headers.get("origin"), self.options.origins
-        if origin is None or "*" in allowed or origin in allowed:
-            return
-        if origin.partition("://")[2] != scope.headers.get("host"):
-            raise Refused(
-                403, f"Found the origin {origin[:100]!r}; start the server with --origin to allow it."
-            )
-
-    def _authorised(self, scope: Scope, *, needed: bool) -> None:
-        """Raise `Refused` unless the token was sent; where there is none, what needs one is closed."""
-        if self.options.token is None:
-            if needed:
-                raise Refused(403, "Start the server with a token to use this: `wayword serve --token`.")
-            return
-        sent = scope.headers.get("authorization") or ""
-        if not hmac.compare_digest(sent.encode("utf-8", "replace"), f"Bearer {self.options.token}".encode()):
-            raise Refused(
-                401, "Expected the header `Authorization: Bearer TOKEN`.", [("www-authenticate", "Bearer")]
-            )
-
-    def _client(self, scope: Scope) -> str:
-        if self.options.proxy:
-            said = [value for name, value in scope.headers.items() if name == "x-forwarded-for"]
-            if said:  # the last is the proxy's own
-                return client_of(said[-1].rsplit(",", 1)[-1].strip())
-        return client_of(scope.client.rpartition(":")[0])
-
-    def _cross_origin(self, scope: Scope) -> Headers:
-        origin = scope.headers.get("origin")
-        allowed = self.options.origins
-        if origin is None or ("*" not in allowed and origin not in allowed):
-            return [("vary", "origin")]
-        found = [("access-control-allow-origin", "*" if "*" in allowed else origin), ("vary", "origin")]
-        if scope.method == "OPTIONS":
-            found += [
-                ("access-control-allow-methods", "GET, POST, OPTIONS"),
-                ("access-control-allow-headers", "content-type, authorization"),
-                ("access-control-max-age", "86400"),
-            ]
-        return found
 
 
 def _asked(given: Mapping[str, str], arms: Serving) -> tuple[str, str, str, Served, Mapping[str, str]]:
