@@ -337,17 +337,17 @@ def serve(
         Path | None, typer.Option(help="A second workspace, served to a share of the users: an A/B test.")
     ] = None,
     share: Annotated[float, typer.Option(min=0, max=1, help="The share of users that it answers.")] = 0.5,
-    experiment: Annotated[str, typer.Option(help="Its name: another gives users to the two anew.")] = "",
+    experiment: Annotated[str, typer.Option(help="Its name: another assigns users to the arms anew.")] = "",
     origin: Annotated[
         list[str] | None,
-        typer.Option(help="A site whose pages may ask; may be given often. `*`: every site."),
+        typer.Option(help="A site whose pages may call the service; repeatable. `*`: every site."),
     ] = None,
     token: Annotated[
         str | None,
         typer.Option(
             envvar="WAYWORD_TOKEN",
             show_envvar=True,
-            help="Needed to post events and to change overrides. Better given by the environment than here.",
+            help="Needed to post events and to change overrides; 16 characters or more, better by the environment.",
         ),
     ] = None,
     public_events: Annotated[
@@ -370,7 +370,7 @@ def serve(
 
     An A/B test: `wayword serve workspace --against other --share 0.1`
 
-    A new index, and what is denied or pinned by hand, are taken over while it runs. docs/serving.md says more.
+    A new index, and what is denied or pinned by hand, are taken over while it runs. docs/http.md says more.
     """
     from wayword.serving.options import Options
     from wayword.serving.server import serve as run_server

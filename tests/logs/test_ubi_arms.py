@@ -61,6 +61,16 @@ def test_lists_that_are_shown_to_compare_are_of_no_arm(tmp_path: Path) -> None:
     assert (found["a", "clicks per search"]["searches"], found["a", "reciprocal rank"]["value"]) == (1, 1 / 4)
 
 
+def test_draws_that_left_one_arm_out_cost_no_interval(tmp_path: Path) -> None:
+    """Few people searched: some draws have none of them in one arm."""
+    records = [record for n in range(8) for record in session(n, "a", [1] if n < 2 else [])]
+    records += [record for n in range(8, 16) for record in session(n, "b", [2] if n < 11 else [])]
+    found = compared(tmp_path, records)
+    for measure in ("share picked", "clicks per search", "reciprocal rank"):
+        row = found["b - a", measure]
+        assert row["low"] <= row["value"] <= row["high"]
+
+
 def test_the_measures_of_each_arm_are_ratios_of_sums(tmp_path: Path) -> None:
     records = session(1, "a", [1, None, 4], lists=5) + session(2, "a", [2], lists=3)
     records += session(3, "b", [1], lists=1) + session(4, "b", [], lists=1)

@@ -214,6 +214,7 @@ def test_what_is_decided_by_hand_holds_at_once(server: Server, workspace: Path) 
     tag = server.get("/complete", prefix="vid").headers["etag"]
     got = server.ask("PUT", "/overrides", json.dumps(decided).encode(), BEARER)
     assert got.json == {"deny": [before], "delete": [], "pin": {"zz": ["Sale"]}}
+    assert server.ask("GET", "/overrides", headers=BEARER).json == got.json  # at once, to be edited again
     until(lambda: server.get("/complete", prefix="vid", k=1).json["completions"][0]["query"] != before)
     assert server.ask("GET", "/complete?prefix=vid", headers={"if-none-match": tag}).status == 200
     until(lambda: server.get("/complete", prefix="zz").json["completions"][0]["query"] == "Sale")

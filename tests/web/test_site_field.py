@@ -81,15 +81,39 @@ def test_a_pick_fills_the_field_sends_the_form_and_is_on_disk(shop: Shop) -> Non
 
 
 def test_the_lines_of_the_documentation_do_it(shop: Shop) -> None:
-    (lines,) = re.findall(r"```html\n(.*?)```", DOCUMENTATION.read_text(encoding="utf-8"), flags=re.DOTALL)
-    lines = lines.replace("https://completions.example", shop.server.address)
-    (shop.folder / "index.html").write_text(f"<!doctype html><title>Shop</title>{lines}")
-    with opened(shop.browser, shop.address) as page:
+    with opened(shop.browser, _documented(shop, 0)) as page:
         ready(page).keyboard.type("vi")
         shown(page, expected := shop.server.queries("vi", k=8))
         page.keyboard.press("ArrowDown")
         page.keyboard.press("Enter")
         page.wait_for_url(f"{shop.address}/search?q={expected[0].replace(' ', '+')}")
+
+
+def _documented(shop: Shop, *blocks: int) -> str:
+    """A page with these examples."""
+    found = re.findall(r"```html\n(.*?)```", DOCUMENTATION.read_text(encoding="utf-8"), flags=re.DOTALL)
+    lines = "".join(found[block] for block in blocks).replace(
+        "https://completions.example", shop.server.address
+    )
+    (shop.folder / "index.html").write_text(f"<!doctype html><title>Shop</title>{lines}")
+    return shop.address
+
+
+def test_a_hidden_field_takes_the_name_of_the_search_to_the_results(shop: Shop) -> None:
+    _documented(shop, 1)
+    page_text = (
+        (shop.folder / "index.html").read_text().replace('type="search"', 'type="search" aria-label="Search"')
+    )
+    script = f'<script src="{shop.server.address}/wayword.js" data-for="#search" defer></script>'
+    (shop.folder / "index.html").write_text(page_text + script)
+    with opened(shop.browser, shop.address) as page:
+        ready(page).keyboard.type("vi")
+        shown(page, shop.server.queries("vi", k=8))
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"{shop.address}/search?*")
+        _, picked = shop.server.records_of(page, 2)
+        assert page.url.endswith(f"query_id={picked['query_id']}")
 
 
 def test_a_click_picks_too(shop: Shop) -> None:

@@ -26,7 +26,7 @@ from wayword.serving.options import Options
 REFERENCE = "#/components/schemas/{name}"
 Plain = dict[str, Any]
 REASONS = {
-    400: "Something cannot be meant; the error says what.",
+    400: "Something is invalid; the error says what.",
     401: "The token is missing or another.",
     403: "Closed: the server was started without a token, or without this site as an origin.",
     404: "There is no such thing here.",

@@ -173,8 +173,9 @@ class Service:
     async def overrides(self, scope: Scope, _protocol: Any) -> Response:
         """`GET /overrides`."""
         visitors.check_token(scope, self.options, needed=True)
-        now = self.arms.now.arms[self._arm(scope)].overrides
-        return Response(200, [JSON, _NO_STORE], await _aside(lambda: encode(now.plain())))
+        arm = self._arm(scope)
+        root, now = self.arms.completers[arm].root, self.arms.now.arms[arm].overrides
+        return Response(200, [JSON, _NO_STORE], await _aside(lambda: _decided(root, now)))
 
     async def override(self, scope: Scope, protocol: Any) -> Response:
         """`PUT /overrides`."""
@@ -262,6 +263,15 @@ def warm(served: Served) -> None:
 async def _aside(make: Callable[[], bytes]) -> bytes:
     """What takes long is done beside the answers."""
     return await asyncio.get_running_loop().run_in_executor(None, make)
+
+
+def _decided(root: Path, now: Overrides) -> bytes:
+    """What the file says, be it in effect already or not; what is in effect, if the file is broken."""
+    try:
+        now = Overrides.load(root)
+    except WaywordError as problem:
+        logger.warning("%s", problem)
+    return encode(now.plain())
 
 
 def _decide(content: bytes, root: Path) -> bytes:

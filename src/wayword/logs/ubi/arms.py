@@ -87,11 +87,25 @@ def _sum(engine: DuckDB) -> None:
 def _of_arm(
     rows: pa.Table, parts: int, config: EvaluationConfig
 ) -> tuple[dict[str, float], list[NDArray[np.float64]], int]:
-    """Totals, bootstrap replicates of each measure, and how many people there are."""
+    """Totals, bootstrap replicates of each measure (NaN for a draw that has nothing of it), and how many people."""
     part = rows["part"].to_numpy()
     sums = {name: np.bincount(part, rows[name].to_numpy(), parts).astype(np.float64) for name in _COUNTED}
-    replicates = [resample(sums[top][:, None], sums[bottom], config) for top, bottom in MEASURES.values()]
+    replicates = [_replicates(sums[top], sums[bottom], config) for top, bottom in MEASURES.values()]
     return {name: float(sums[name].sum()) for name in _COUNTED}, replicates, len(part)
+
+
+def _replicates(
+    top: NDArray[np.float64], bottom: NDArray[np.float64], config: EvaluationConfig
+) -> NDArray[np.float64]:
+    """One for each draw, so that those of two arms can be paired."""
+    drawn = resample(bottom[:, None], np.ones(len(bottom)), config)[:, 0] > 0
+    found = np.full((len(drawn), 1), np.nan)
+    found[drawn] = resample(top[:, None], bottom, config)
+    return found
+
+
+def _known(replicates: NDArray[np.float64]) -> NDArray[np.float64]:
+    return replicates[~np.isnan(replicates[:, 0])]
 
 
 def _rows(
@@ -101,7 +115,7 @@ def _rows(
     people: int,
     config: EvaluationConfig,
 ) -> pa.Table:
-    bounds = [interval(each, config.level) for each in replicates]
+    bounds = [interval(_known(each), config.level) for each in replicates]
     count = len(MEASURES)
     return pa.table(
         {
@@ -129,9 +143,7 @@ def _difference(
 ) -> pa.Table:
     """What the second arm adds. All draws are of the same people, also where somebody has seen both arms."""
     first, second = (table["value"].to_numpy() for table in tables)
-    gains = [
-        b - a if len(a) == len(b) else np.empty((0, 1)) for a, b in zip(*replicates, strict=True)
-    ]  # draws that left an arm without anything cannot be paired
+    gains = [_known(b - a) for a, b in zip(*replicates, strict=True)]
     bounds = [interval(each, config.level) for each in gains]
     return pa.table(
         {
