@@ -382,7 +382,8 @@ def test_an_index_that_has_no_room_leaves_the_one_that_is_served(
     ballast.unlink()
     assert wayword("index", workspace, "--config", settings).code == 0
     assert Completer.open(workspace).complete("vi") == before
-    assert len(list((workspace / "index").iterdir())) == 4  # two versions, the pointer and the lock
+    left = [path.name for path in (workspace / "index").iterdir() if not path.name.startswith(".verified-")]
+    assert len(left) == 4, left  # two versions, the pointer and the lock
 
 
 @pytest.mark.slow
