@@ -45,6 +45,7 @@ def script_named(name: str) -> ModuleType:
     return script
 
 
+@pytest.mark.slow
 def test_the_readmes_python_runs_in_under_ten_lines(tmp_path: Path) -> None:
     (code,) = blocks(ROOT / "README.md", "python")
     assert len([line for line in code.splitlines() if line.strip()]) < 10
@@ -58,6 +59,7 @@ def test_the_readmes_python_runs_in_under_ten_lines(tmp_path: Path) -> None:
     assert len(lines) == 20 + 5  # logged and oracle at 1, six policies at 1, 5 and 10; five completions
 
 
+@pytest.mark.slow
 def test_the_python_of_serving_runs_and_what_it_decides_is_served(tmp_path: Path) -> None:
     (code,) = blocks(ROOT / "docs/serving.md", "python")
     more = """

@@ -256,6 +256,7 @@ def _kill_and_check(delay: float, earlier: Made, undisturbed: Made, folder: Path
     shutil.rmtree(workspace)
 
 
+@pytest.mark.slow
 def test_a_killed_run_leaves_the_earlier_result_and_the_next_one_finishes(
     earlier: Made, undisturbed: Made, tmp_path: Path
 ) -> None:

@@ -19,6 +19,7 @@ from wayword.text import normalise
 SCRIPTS = str(Path(__file__).parents[2] / "benchmarks")
 MODULES = ("in_process", "known_world", "load", "made_index", "peers", "server_processes", "typed_texts")
 QUERIES = 500
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

@@ -251,6 +251,7 @@ def test_one_experiment_alone_leaves_the_others_in_the_workspace(whole: Run, tmp
     assert run(whole.out, seeds=2).told.made == []
 
 
+@pytest.mark.slow
 def test_a_fresh_run_gives_the_same_numbers_to_the_last_digit(whole: Run, tmp_path: Path) -> None:
     fresh = run(tmp_path / "fresh")
     expected = {name: text for name, text in texts(whole.out).items() if not name.startswith("seeds")}

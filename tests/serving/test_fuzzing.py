@@ -4,10 +4,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from runs import Made
 from servers import TOKEN, serving
 
 
+@pytest.mark.slow
 def test_nothing_that_can_be_sent_is_a_failure_of_the_server(undisturbed: Made, tmp_path: Path) -> None:
     with serving(undisturbed.copy(tmp_path / "workspace"), "--rate", 0, WAYWORD_TOKEN=TOKEN) as server:
         found = subprocess.run(
