@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
@@ -11,6 +12,9 @@ from shop import Shop, open_shop
 from wayword.engines import Engine
 from wayword.engines.duck import DuckDB
 from wayword.simulation.simulate import simulate
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 settings.register_profile("wayword", deadline=None)
 settings.load_profile("wayword")
@@ -48,6 +52,15 @@ def earlier(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Made:
 def undisturbed(world: Path, earlier: Made, tmp_path_factory: pytest.TempPathFactory) -> Made:  # noqa: ARG001
     """What a run leaves that nothing disturbed; made second, when the libraries are loaded."""
     return make(world, tmp_path_factory.mktemp("undisturbed"), 0.6)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["Browser"]:
+    """A real Chromium."""
+    from browsing import launched
+
+    with launched() as found:
+        yield found
 
 
 @pytest.fixture(scope="session")

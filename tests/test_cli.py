@@ -358,6 +358,7 @@ def test_the_demo_shows_policies_completions_and_what_to_type_next(tmp_path: Pat
     assert "most popular" in text
     assert "Next:" in text
     assert f"wayword complete {tmp_path / 'demo' / 'workspace'} video -k 5" in text
+    assert f"wayword serve {tmp_path / 'demo' / 'workspace'}" in text
     table = [line for line in text.splitlines() if line.startswith(("│", "┃", "├", "┏"))]
     assert max(map(len, table)) <= 80
     answers = wayword("complete", tmp_path / "demo" / "workspace", "v")

@@ -391,11 +391,7 @@ def serve(
         proxy=proxy,
         max_age=max_age,
     )
-    run_server(
-        Workspace.open(workspace).path,
-        options,
-        lambda address: typer.echo(f"Serving {address} (stop with Ctrl-C).", err=True),
-    )
+    run_server(Workspace.open(workspace).path, options, lambda line: typer.echo(line, err=True))
 
 
 @app.command()

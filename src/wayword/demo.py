@@ -38,6 +38,7 @@ def show(out: Path, *, clicks: int, seed: int, console: Console, errors: Console
     command = _command(sys.argv[0])
     for line in (
         f"{command} complete {workspace} video -k 5",
+        f"{command} serve {workspace}",
         f"{command} evaluate {workspace} --json",
         f"{command} run --log {data}/clicks.parquet --rankings {data}/rankings.parquet --out my-workspace",
     ):

@@ -390,7 +390,7 @@ def test_an_address_that_is_taken_is_told(server: Server, workspace: Path) -> No
 def test_any_free_port_will_do(workspace: Path) -> None:
     started = Command("serve", workspace, "--port", 0, "--host", "localhost")
     started.wait_until(lambda: b"Serving http://" in started.said)
-    address = started.said.decode().split()[1]
+    address = started.said.decode().splitlines()[-1].split()[1]
     started.wait_until(lambda: _answers(f"{address}/healthz"))
     started.signal(signal.SIGTERM)
     assert started.finished().code == 0

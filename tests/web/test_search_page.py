@@ -9,19 +9,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from browsing import Server, accessible, active, box, launched, opened, options, served, shown
+from browsing import Server, accessible, active, box, opened, options, served, shown
 from runs import Made
 
 pytestmark = pytest.mark.browser
 
 HOSTILE = "<img src=x onerror=\"document.title='bad'\">"
 HEBREW = "נגן וידאו"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

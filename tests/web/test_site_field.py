@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from browsing import Server, accessible, active, box, launched, opened, options, served, shown, site
+from browsing import Server, accessible, active, box, opened, options, served, shown, site
 from runs import Made
 
 pytestmark = pytest.mark.browser
@@ -22,12 +22,6 @@ SITE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Shop
 <script src="{address}/wayword.js" {attributes}></script></body></html>"""
 DOCUMENTATION = Path(__file__).parent.parent.parent / "docs/web.md"
 RESULTS = '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Results</title></head></html>'
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from browsing import Server, eventually, launched, opened, served, shown
+from browsing import Server, eventually, opened, served, shown
 from runs import Made
 from wayword import read_ubi
 
@@ -19,12 +19,6 @@ pytestmark = pytest.mark.browser
 NO_STORAGE = """for (const name of ["localStorage", "sessionStorage"]) {
   Object.defineProperty(window, name, { get() { throw new DOMException("blocked", "SecurityError"); } });
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -22,14 +22,16 @@ HEADERS_TIMEOUT = 30_000
 LONGEST_HEAD = 8192 + 4096 * 30
 
 
-def serve(workspace: Path, options: Options, ready: Callable[[str], None]) -> None:
-    """Serve until the process is told to stop (SIGINT, SIGTERM); `ready` is told the address."""
+def serve(workspace: Path, options: Options, tell: Callable[[str], None]) -> None:
+    """Serve until the process is told to stop (SIGINT, SIGTERM); `tell` is given lines for people."""
     address, port = _free(options.host, options.port)
+    tell("Opening the index; the first time, code is compiled for some seconds.")
     multiprocessing.set_start_method("fork", force=True)  # workers share what was read before
     service = Service(workspace, options)
     gc.collect()
     gc.freeze()  # what is there now stays: it is never looked over again, and its pages stay shared
-    ready(f"http://{f'[{address}]' if ':' in address else address}:{port}")
+    where = f"[{address}]" if ":" in address else address
+    tell(f"Serving http://{where}:{port} (stop with Ctrl-C).")
     Granian(
         "wayword",
         address=address,
