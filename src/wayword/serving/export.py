@@ -2,12 +2,13 @@
 
 Engines complete by what begins alike, Wayword by where queries lead: "mpv" may be the best completion of "video". So an
 entry is made for each typed text and each of its completions, and found by the text with a `;` after it, which ends it:
-what is looked up for "vid" begins with "vid;" and never with "video;". No normalised text has a `;` but one of
-punctuation alone. Weights fall along a list, so the order is Wayword's.
+what is looked up for "vid" begins with "vid;" and never with "video;". Every key of a file has as many `;`, the last at
+its end, so none begins with another. Weights fall along a list, so the order is Wayword's.
 """
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,7 +20,10 @@ from wayword.errors import WaywordError
 from wayword.progress import Reporter
 from wayword.serving.completer import Served
 
-END = ";"
+END, WRITTEN = ";", "%3B"
+"""What ends a part of a key, and how it is written within one."""
+LONGEST = 1000
+"""Bytes that an entry of an engine may be found by; Lucene refuses more, in Solr the file with it."""
 TELL_EVERY = 10_000
 
 
@@ -35,13 +39,15 @@ class Entry:
 
     @property
     def key(self) -> str:
-        """What it is looked up by: the text and, in a context, the value of every column, each ended.
+        """What it is looked up by: the text and the value of every column, nothing where it is not known, each ended.
 
         >>> Entry("tv", {"device": "phone"}, [], ("shop", "device")).key
         'tv;;phone;'
+        >>> Entry("tv", {}, [], ("shop", "device")).key
+        'tv;;;'
         """
-        values = [self.context.get(column, "") for column in self.columns] if self.context else []
-        return END.join([self.typed, *values, ""])
+        parts = [self.typed, *(self.context.get(column, "") for column in self.columns)]
+        return "".join(_plain(part).replace(END, WRITTEN) + END for part in parts)
 
 
 def export(
@@ -96,7 +102,7 @@ def _json_lines(entry: Entry) -> Iterator[str]:
 
 def _bulk(entry: Entry) -> Iterator[str]:
     """The bulk format: a line that names the document, a line that is it."""
-    for weight, one in _weighted(entry):
+    for weight, one in _weighted(entry) if _fits(entry.key) else ():
         name = hashlib.sha256(f"{entry.key}\n{one.query}".encode()).hexdigest()[:32]
         yield json.dumps({"index": {"_id": name}})
         yield json.dumps(
@@ -107,8 +113,22 @@ def _bulk(entry: Entry) -> Iterator[str]:
 def _solr(entry: Entry) -> Iterator[str]:
     """A file dictionary: term, weight and payload between tabs."""
     for weight, one in _weighted(entry):
-        shown = " ".join(one.query.split())
-        yield f"{entry.key}{shown}\t{weight}\t{shown}"
+        shown = _plain(one.query)
+        if _fits(term := entry.key + shown):
+            yield f"{term}\t{weight}\t{shown}"
+
+
+def _fits(text: str) -> bool:
+    return len(text.encode()) <= LONGEST
+
+
+def _plain(text: str) -> str:
+    """White space and control characters, of which engines keep some for themselves, are one space.
+
+    >>> _plain("a\\tb\\0")
+    'a b'
+    """
+    return re.sub(r"[\s\x00-\x1f\x7f-\x9f]+", " ", text).strip()
 
 
 def _weighted(entry: Entry) -> Iterator[tuple[int, Completion]]:
