@@ -5,6 +5,8 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from commands import wayword
 from runs import Made
@@ -12,7 +14,7 @@ from wayword.completion import Completion
 from wayword.errors import WaywordError
 from wayword.index.overrides import Overrides
 from wayword.serving.completer import Completer, Served
-from wayword.serving.export import FORMS, export
+from wayword.serving.export import FORMS, Entry, export
 
 
 @pytest.fixture
@@ -60,6 +62,19 @@ def test_a_dictionary_for_solr(completer: Served, tmp_path: Path) -> None:
     assert [shown for _, shown in sorted(video, reverse=True)] == [
         c.query for c in completer.complete("vi", 3)
     ]
+
+
+TEXT = st.text("ab;% \t\n\0\x1f", max_size=4)
+
+
+@given(TEXT, TEXT, TEXT, TEXT)
+def test_no_key_begins_with_another(typed: str, value: str, other_typed: str, other_value: str) -> None:
+    one, other = (
+        Entry(text, {"shop": of} if of else {}, [], ("shop", "device")).key
+        for text, of in ((typed, value), (other_typed, other_value))
+    )
+    assert one == other or not one.startswith(other)
+    assert one.isprintable()
 
 
 def test_what_cannot_be_written_leaves_nothing(completer: Served, tmp_path: Path) -> None:
