@@ -28,7 +28,7 @@ def suggested(form: str, file: Path, prefixes: Iterable[str], count: int) -> lis
     asked = "".join(json.dumps(prefix) + "\n" for prefix in prefixes)
     done = subprocess.run(command, input=asked, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return [json.loads(line) for line in done.stdout.split("\n") if line]
 
 
 def _jars() -> str:

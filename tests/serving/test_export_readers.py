@@ -18,7 +18,9 @@ from wayword.progress import Reporter
 from wayword.serving.completer import Completer, Served
 from wayword.serving.export import FORMS, LONGEST, Entry, entries, export
 
+pytestmark = pytest.mark.lucene
 READ = ["elasticsearch", "solr"]
+"""The forms; that for OpenSearch is the first."""
 K = 10
 
 
