@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from wayword.demand.pairs import Floats, Pairs
+from wayword.demand.surroundings import Surroundings
 
 WORDS = ("red", "blue", "shoe", "bag", "coat")
 
@@ -22,6 +23,15 @@ class Small:
     clicks: Floats
     """Queries × documents."""
     volume: Floats
+    names: Sequence[str] = ()
+    titles: Sequence[str] = ()
+    """Of documents; without any, their numbers and nothing."""
+
+    def around(self, pairs: Pairs) -> Surroundings:
+        """Who is alike."""
+        documents = self.p.shape[1]
+        names = self.names or [str(a) for a in range(documents)]
+        return Surroundings.of(self.texts, names, self.titles or [""] * documents, pairs)
 
     def pairs(self) -> Pairs:
         """No click at a rank that the rankings do not give."""
@@ -40,6 +50,8 @@ class Small:
             p=self.p[np.ix_(queries, documents)],
             clicks=self.clicks[np.ix_(queries, documents)],
             volume=self.volume[list(queries)],
+            names=[self.names[a] for a in documents] if self.names else (),
+            titles=[self.titles[a] for a in documents] if self.titles else (),
         )
 
 
@@ -64,4 +76,6 @@ def smalls(draw: st.DrawFn) -> Small:
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     p = np.where(rng.random((queries, documents)) < 0.7, rng.uniform(0.05, 1.0, (queries, documents)), 0.0)
     clicks = np.where(p > 0, rng.poisson(0.7, p.shape), 0).astype(np.float64)
-    return Small(texts, p, clicks, rng.uniform(0.3, 4.0, queries))
+    names = [f"{draw(st.sampled_from(WORDS))}-{draw(st.sampled_from(WORDS))}{a}" for a in range(documents)]
+    titles = [" ".join(draw(st.lists(st.sampled_from(WORDS), max_size=4))) for _ in range(documents)]
+    return Small(texts, p, clicks, rng.uniform(0.3, 4.0, queries), names, titles)

@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from slow_wording import slow_wording
 from small_graphs import Small, smalls
 
 from wayword.demand import evidence as module
 from wayword.demand import surroundings
 from wayword.demand.evidence import GROUPS, NAMES, RISING, evidence
-from wayword.demand.surroundings import Near, Surroundings
+from wayword.demand.surroundings import Near
 
 Pair = tuple[int, int]
 Vector = dict[object, float]
@@ -24,8 +25,7 @@ Vector = dict[object, float]
 
 def told(small: Small) -> NDArray[np.float32]:
     pairs = small.pairs()
-    around = Surroundings.of(small.texts, pairs)
-    return evidence(pairs, small.of_pairs(pairs), small.volume, around)
+    return evidence(pairs, small.of_pairs(pairs), small.volume, small.around(pairs))
 
 
 class Slow:
@@ -158,7 +158,7 @@ class Slow:
             n, d = (sum(s * counts[r] for r, s in near_by.items()) for counts in (self.clicks, self.expected))
             rate = (n + 0.3 * self.mean) / (d + 0.3)
             row |= {f"{kind}_clicks": n, f"{kind}_expected": d, f"{kind}_rate": rate}
-        return row
+        return row | slow_wording(self.small, pair)
 
 
 def groups(tokens: Iterable[Iterable[object]]) -> list[set[int]]:

@@ -20,7 +20,6 @@ from wayword.demand.rates import (
     likelihood,
     wanted,
 )
-from wayword.demand.surroundings import Surroundings
 
 
 def _one(p: float) -> Pairs:
@@ -123,7 +122,7 @@ def test_what_is_believed_serves_new_clicks_better_than_counting(small_world: Sm
     rng = np.random.default_rng(2)
     rate = np.where(small_world.clicks[pairs.query, pairs.document] > 0, small_world.volume[pairs.query], 0.0)
     now, later = (rng.poisson(rate * pairs.p).astype(np.float64) for _ in range(2))
-    found = believe(pairs, now, np.ones(pairs.queries), Surroundings.of(small_world.texts, pairs), models=1)
+    found = believe(pairs, now, np.ones(pairs.queries), small_world.around(pairs), models=1)
     assert ((found.relevance >= 0) & (found.relevance <= 1)).all()
     told = {choice: likelihood(found.rates(pairs, choice), pairs, later) for choice in CHOICES}
     assert max(told.values()) > likelihood(now / pairs.p, pairs, later) + 0.1
@@ -172,7 +171,7 @@ def test_clicks_that_never_come_twice_do_not_end_in_a_volume_of_nothing() -> Non
 
 def test_a_log_without_a_click_says_nothing(small_world: Small) -> None:
     pairs = small_world.pairs()
-    around = Surroundings.of(small_world.texts, pairs)
+    around = small_world.around(pairs)
     found = believe(pairs, np.zeros(len(pairs)), np.ones(pairs.queries), around, models=1)
     assert not found.relevance.any()
     for choice in CHOICES:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from wayword.compiled import compiled
+from wayword.demand import wording
 from wayword.demand.pairs import Floats, Pairs
 from wayword.demand.surroundings import Surroundings, arrays
 
@@ -43,11 +44,10 @@ NAMES = (
         for kind in ("alike_pages", "alike_words", "everyone_pages", "everyone_words")
         for what in _OF_NEIGHBOURS
     ),
+    *wording.NAMES,
 )
 RISING = frozenset(
-    name
-    for name in NAMES
-    if name.endswith(("_rate", "_best", "_weight")) or name == "alike_clicks" or name.startswith("clickers_")
+    name for name in NAMES if name.endswith(("_rate", "_best", "_weight")) or name == "alike_clicks"
 )
 """More of these never speaks against a document."""
 
@@ -120,6 +120,7 @@ def _columns(pairs: Pairs, clicks: Floats, volume: Floats, around: Surroundings)
         )
         told, hoped = _without_rounding(told), _without_rounding(hoped)
         yield from (told, hoped, (told + GROUP_PRIOR * mean) / (hoped + GROUP_PRIOR))
+    yield from around.wording.columns(pairs)
 
 
 def _without_rounding(values: Floats) -> Floats:

@@ -25,6 +25,9 @@ class Known:
     """Queries and documents are numbered as in the artefact `rankings`."""
 
     texts: list[str]
+    names: list[str]
+    titles: list[str]
+    """Of documents; empty where it is not known."""
     exposures: csr_array
     clicked: pa.Table
     """split, query, document, weight, looks."""
@@ -58,7 +61,7 @@ def read(engine: Engine, variant: str) -> Known:
     """From the numbered tables; `variant` is `unbiased`, or how judgments are measured."""
     weight, discounted = GAIN.get(variant, "weight"), DISCOUNTED.get(variant)
     texts = engine.arrow("SELECT text FROM queries ORDER BY query")["text"].to_pylist()
-    documents = int(engine.arrow("SELECT count(*) AS n FROM documents")["n"][0].as_py())
+    documents = engine.arrow("SELECT id, coalesce(title, '') AS title FROM documents ORDER BY document")
     p = discounted or "p"
     law = engine.arrow(f"SELECT rank, {p} AS p FROM propensity ORDER BY rank")
     ratio = "value" if discounted else "value / p.p"
@@ -83,10 +86,12 @@ def read(engine: Engine, variant: str) -> Known:
            WHERE split <> 'test' AND search NOT IN (SELECT search FROM numbered_clicks)"""
     )["n"][0].as_py()
     matrix = exposure(
-        engine.arrow("SELECT query, document, rank FROM rankings"), law, (len(texts), documents)
+        engine.arrow("SELECT query, document, rank FROM rankings"), law, (len(texts), documents.num_rows)
     )
     return Known(
         texts,
+        documents["id"].to_pylist(),
+        documents["title"].to_pylist(),
         matrix,
         clicked,
         searches,

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 
 from wayword.compiled import compiled
 from wayword.demand.pairs import Pairs
+from wayword.demand.wording import Wording
 
 NEIGHBOURS = 20
 PAGE = 20
@@ -49,10 +50,16 @@ class Surroundings:
     """Documents that the same queries return."""
     words: NDArray[np.int64]
     """How many words each query has."""
+    wording: Wording
 
     @classmethod
-    def of(cls, texts: Sequence[str], pairs: Pairs) -> "Surroundings":
-        """Words are what stands between spaces; a script without spaces is known by its pages alone."""
+    def of(
+        cls, texts: Sequence[str], names: Sequence[str], titles: Sequence[str], pairs: Pairs
+    ) -> "Surroundings":
+        """Names and titles are those of documents, a title that is not known is empty.
+
+        Words that queries share are what stands between spaces; a script without spaces is known by its pages.
+        """
         words = [text.split() for text in texts]
         first, of_words = _first_results(pairs, PAGE), _grouped(words)
         pages, weighted = _unit(first), _unit(_weighted(of_words))
@@ -70,6 +77,7 @@ class Surroundings:
             Near.of(weighted),
             Near.of(csr_array(first.T)),
             np.fromiter(map(len, words), np.int64, len(words)),
+            Wording.of(texts, names, titles, pairs),
         )
 
 

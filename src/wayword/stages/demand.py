@@ -137,7 +137,7 @@ def _given(material: Material) -> Learned:
 def _learned(material: Material, seed: int, advance: Advance) -> Learned:
     """Learn on the retriever's split, choose settings on the ranker's, learn again on both."""
     known, pairs = material.known, material.pairs
-    around = Surroundings.of(known.texts, pairs)
+    around = Surroundings.of(known.texts, known.names, known.titles, pairs)
     advance(1, STEPS)
     early, chosen, strengths, report = None, Shrinkage(3.0), dict[str, float](), dict[str, object]()
     if known.held.num_rows and known.clicks_of("retriever").num_rows:

@@ -1,0 +1,237 @@
+"""Wording: how much a query and a document say the same, whatever was clicked.
+
+What people want is often worded as they ask, or like the first result: "fox plugins" and the document fox-plugin-sync.
+A document is worded by its name (its id) and by its title. Where no title is given, it is read off the pages: of the
+queries that show the document best, the one whose words are shared most by others that show it.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import regex
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from wayword.compiled import compiled
+from wayword.demand.pairs import Floats, Pairs
+from wayword.documents.terms import query_terms
+from wayword.text import normalise
+
+NAMES = (
+    "title_of_query",
+    "title_of_title",
+    "title_common",
+    "title_query_left",
+    "title_title_left",
+    "title_query_rarest",
+    "title_title_rarest",
+    "title_common_rarest",
+    "title_words",
+    "name_in_query",
+    "name_like_first",
+    "name_words",
+    "name_begins",
+    "name_begins_of_first",
+    "name_begins_of_name",
+    "name_length",
+    "is_first",
+)
+LONGEST_NAME = 60
+"""So many first characters of a name are compared."""
+LONGEST_TITLE = 50
+"""So many first words of a title are."""
+_LETTERS = regex.compile(r"(?:\p{L}\p{M}*)+")
+
+
+@dataclass(frozen=True)
+class Words:
+    """Which words each owner has, by number: those of owner i are `word[starts[i]:starts[i + 1]]`, ascending."""
+
+    starts: NDArray[np.int64]
+    word: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, texts: Iterable[Sequence[str]], numbers: dict[str, int]) -> "Words":
+        """New words get the next numbers."""
+        found = [sorted({numbers.setdefault(word, len(numbers)) for word in words}) for words in texts]
+        starts = np.r_[0, np.cumsum([len(of_one) for of_one in found], dtype=np.int64)]
+        return cls(starts, np.fromiter((w for of_one in found for w in of_one), np.int64, int(starts[-1])))
+
+
+@dataclass(frozen=True)
+class Wording:
+    """The words of queries, titles and names, how rare each word is, and the first result of each query."""
+
+    queries: Words
+    titles: Words
+    names: Words
+    characters: Words
+    """Of names, in their order."""
+    rarity: Floats
+    first: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, texts: Sequence[str], names: Sequence[str], titles: Sequence[str], pairs: Pairs) -> "Wording":
+        """`names` and `titles` are those of the documents; a title that is not known is empty."""
+        numbers: dict[str, int] = {}
+        queries = Words.of(map(query_terms, texts), numbers)
+        asked = np.bincount(queries.word, minlength=len(numbers))
+        guessed = _shown_best(queries, asked, pairs) if not all(titles) else np.full(len(names), -1)
+        worded = (
+            query_terms(title)[:LONGEST_TITLE] if title else (query_terms(texts[query]) if query >= 0 else [])
+            for title, query in zip(titles, guessed.tolist(), strict=True)
+        )
+        of_titles = Words.of(worded, numbers)
+        of_names = Words.of((_LETTERS.findall(normalise(name)) for name in names), numbers)
+        rarity = np.full(len(numbers), np.log(max(len(texts), 1)) + 1.0)
+        rarity[: len(asked)] -= np.log(np.maximum(asked, 1))
+        codes = [np.frombuffer(name[:LONGEST_NAME].encode("utf-32-le"), np.uint32) for name in names]
+        characters = Words(
+            np.r_[0, np.cumsum([len(c) for c in codes], dtype=np.int64)],
+            np.concatenate([np.empty(0, np.uint32), *codes]).astype(np.int64),
+        )
+        return cls(queries, of_titles, of_names, characters, rarity, _first(pairs))
+
+    def columns(self, pairs: Pairs) -> list[NDArray[np.float32]]:
+        """In the order of `NAMES`, a value for each pair."""
+        of_titles = _of_titles(
+            pairs.query, pairs.document, _plain(self.queries), _plain(self.titles), self.rarity
+        )
+        of_names = _of_names(
+            pairs.query,
+            pairs.document,
+            self.first,
+            _plain(self.queries),
+            _plain(self.names),
+            _plain(self.characters),
+            self.rarity,
+        )
+        return [*of_titles, *of_names]
+
+
+def _plain(words: Words) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    return words.starts, words.word
+
+
+def _first(pairs: Pairs) -> NDArray[np.int64]:
+    """The document that each query shows best, -1 where it shows none."""
+    order = np.lexsort((-pairs.document.astype(np.int64), pairs.p))
+    first = np.full(pairs.queries, -1, np.int64)
+    first[pairs.query[order]] = pairs.document[order]
+    return first
+
+
+def _shown_best(queries: Words, asked: NDArray[np.int64], pairs: Pairs) -> NDArray[np.int64]:
+    """For each document the query whose text may stand for its title, -1 where none shows it."""
+    most = np.zeros(pairs.documents)
+    np.maximum.at(most, pairs.document, pairs.p)
+    best = np.flatnonzero(pairs.p >= most[pairs.document])
+    words = csr_array(
+        (np.ones(len(queries.word)), queries.word, queries.starts), shape=(pairs.queries, len(asked))
+    )
+    shown = csr_array((pairs.p, (pairs.document, pairs.query)), shape=(pairs.documents, pairs.queries))
+    support = csr_array(shown @ words)
+    support.sort_indices()
+    shared = _shared(
+        pairs.query[best],
+        pairs.document[best],
+        _plain(queries),
+        support.indptr.astype(np.int64),
+        support.indices.astype(np.int64),
+        support.data,
+    )
+    order = np.lexsort((-pairs.query[best].astype(np.int64), shared))
+    found = np.full(pairs.documents, -1, np.int64)
+    found[pairs.document[best[order]]] = pairs.query[best[order]]
+    return found
+
+
+@compiled
+def _shared(query: Any, document: Any, queries: Any, starts: Any, word: Any, support: Any) -> Any:
+    """The mean over a query's words of log(1 + how much those show the document that have the word)."""
+    of_query, words = queries
+    shared = np.zeros(len(query))
+    for j in range(len(query)):
+        q, a = query[j], document[j]
+        for i in range(of_query[q], of_query[q + 1]):
+            at = starts[a] + np.searchsorted(word[starts[a] : starts[a + 1]], words[i])
+            shared[j] += np.log1p(support[at])
+        shared[j] /= max(of_query[q + 1] - of_query[q], 1)
+    return shared
+
+
+@compiled
+def _of_titles(query: Any, document: Any, queries: Any, titles: Any, rarity: Any) -> Any:
+    """How much of the query, by the rarity of words, the title has, and of the title the query; how many words; what
+    is left of each; the rarest word that is left of each, and the rarest in common; the words of the title."""
+    asked, of_query = queries
+    told, of_title = titles
+    size = len(query)
+    found = [np.zeros(size, np.float32) for _ in range(9)]
+    share_query, share_title, common, query_left, title_left, query_rare, title_rare, rare, words = found
+    for j in range(size):
+        q, a = query[j], document[j]
+        i, k, last, end = asked[q], told[a], asked[q + 1], told[a + 1]
+        all_query, all_title, both, number = 0.0, 0.0, 0.0, 0
+        rarest_query, rarest_title, rarest = 0.0, 0.0, 0.0
+        while i < last or k < end:
+            if k >= end or (i < last and of_query[i] < of_title[k]):
+                all_query += rarity[of_query[i]]
+                rarest_query = max(rarest_query, rarity[of_query[i]])
+                i += 1
+            elif i >= last or of_title[k] < of_query[i]:
+                all_title += rarity[of_title[k]]
+                rarest_title = max(rarest_title, rarity[of_title[k]])
+                k += 1
+            else:
+                value = rarity[of_query[i]]
+                all_query += value
+                all_title += value
+                both += value
+                number += 1
+                rarest = max(rarest, value)
+                i += 1
+                k += 1
+        share_query[j], share_title[j] = both / max(all_query, 1e-9), both / max(all_title, 1e-9)
+        common[j], query_left[j], title_left[j] = number, all_query - both, all_title - both
+        query_rare[j], title_rare[j], rare[j] = rarest_query, rarest_title, rarest
+        words[j] = end - told[a]
+    return found
+
+
+@compiled
+def _of_names(
+    query: Any, document: Any, first: Any, queries: Any, names: Any, characters: Any, rarity: Any
+) -> Any:
+    """How much of the name the query has, how like it is to the name of the first result (common words of all), its
+    words; with how many characters both names begin, of those of each; its characters; whether it is the first."""
+    asked, of_query = queries
+    starts, word = names
+    letters, code = characters
+    size = len(query)
+    found = [np.zeros(size, np.float32) for _ in range(8)]
+    in_query, like, words, begins, of_first, of_name, length, is_first = found
+    for j in range(size):
+        q, a, f = query[j], document[j], first[query[j]]
+        own, other, said, both = 0.0, 0.0, 0.0, 0.0
+        for i in range(starts[f], starts[f + 1]):
+            other += rarity[word[i]]
+        for k in range(starts[a], starts[a + 1]):
+            value = rarity[word[k]]
+            own += value
+            for i in range(asked[q], asked[q + 1]):
+                if of_query[i] == word[k]:
+                    said += value
+            for i in range(starts[f], starts[f + 1]):
+                if word[i] == word[k]:
+                    both += value
+        same, most = 0, min(letters[a + 1] - letters[a], letters[f + 1] - letters[f])
+        while same < most and code[letters[a] + same] == code[letters[f] + same]:
+            same += 1
+        in_query[j], like[j] = said / max(own, 1e-9), both / max(own + other - both, 1e-9)
+        words[j], begins[j], length[j] = starts[a + 1] - starts[a], same, letters[a + 1] - letters[a]
+        of_first[j], of_name[j] = same / max(letters[f + 1] - letters[f], 1), same / max(length[j], 1)
+        is_first[j] = a == f
+    return found

@@ -1,0 +1,70 @@
+"""How alike queries and documents are worded. Every column is held against a slow reference in `test_evidence`."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from small_graphs import clicked
+
+from wayword.demand.pairs import Pairs
+from wayword.demand.wording import NAMES, Wording
+
+
+def columns(
+    texts: list[str], names: list[str], titles: list[str], p: list[list[float]]
+) -> dict[str, list[float]]:
+    pairs = Pairs.of(csr_array(np.array(p)), clicked())
+    found = Wording.of(texts, names, titles, pairs).columns(pairs)
+    return {
+        name: column.astype(np.float64).round(4).tolist() for name, column in zip(NAMES, found, strict=True)
+    }
+
+
+def test_what_a_title_and_a_query_share() -> None:
+    """Each word of the query is in all queries, so each counts 1; "sync", in none, counts 1 + log 1."""
+    found = columns(["fox plugin"], ["fox", "bird"], ["Fox: Plugin Sync", "the Bird"], [[1.0, 0.5]])
+    assert found["title_of_query"] == [1.0, 0.0]
+    assert found["title_of_title"] == [pytest.approx(2 / 3, abs=1e-4), 0.0]
+    assert found["title_query_left"] == [0.0, 2.0]
+    assert found["title_common"] == [2.0, 0.0]
+    assert found["title_words"] == [3.0, 2.0]
+
+
+def test_names_are_compared_with_the_query_and_with_the_first_result() -> None:
+    found = columns(["the fox"], ["libfox-dev", "libfox2", "fox"], [""] * 3, [[1.0, 0.5, 0.2]])
+    assert found["name_begins"] == [10.0, 6.0, 0.0]
+    assert found["name_begins_of_first"] == [1.0, 0.6, 0.0]
+    assert found["name_like_first"] == [1.0, 0.5, 0.0]
+    assert found["name_in_query"] == [0.0, 0.0, 1.0]
+    assert found["is_first"] == [1.0, 0.0, 0.0]
+
+
+def test_a_title_that_is_not_given_is_the_text_of_the_query_that_leads_there_and_that_others_share() -> None:
+    """Three queries have the document first; what most of them say is "red shoe"."""
+    texts = ["red shoe", "red shoe for winter", "shoe of the year", "coat"]
+    found = columns(texts, ["a", "b"], ["", ""], [[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.1, 1.0]])
+    assert found["title_words"] == [2.0, 2.0, 2.0, 2.0, 1.0]
+    assert found["title_of_query"][0] == 1.0
+
+
+def test_a_document_that_nobody_shows_has_no_title() -> None:
+    pairs = Pairs.of(csr_array(np.array([[1.0, 0.0]])), clicked())
+    wording = Wording.of(["red"], ["a", "b"], ["", ""], pairs)
+    assert np.diff(wording.titles.starts).tolist() == [1, 0]
+
+
+def test_scripts_without_spaces_share_pairs_of_characters() -> None:
+    found = columns(["東京タワー"], ["東京"], ["東京タワーの本"], [[1.0]])
+    assert found["title_of_query"] == [1.0]
+    assert 0 < found["title_of_title"][0] < 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.text(max_size=80), st.text(max_size=200)), min_size=1, max_size=4))
+def test_whatever_documents_are_called(documents: list[tuple[str, str]]) -> None:
+    names, titles = [name for name, _ in documents], [title for _, title in documents]
+    found = columns(["fox", "the fox"], names, titles, [[0.5] * len(names)] * 2)
+    for name, column in found.items():
+        assert np.isfinite(column).all(), name
+        assert min(column) >= 0, name
