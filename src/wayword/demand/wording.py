@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import regex
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from wayword.compiled import compiled
 from wayword.demand.pairs import Floats, Pairs
@@ -78,7 +77,7 @@ class Wording:
         numbers: dict[str, int] = {}
         queries = Words.of(map(query_terms, texts), numbers)
         asked = np.bincount(queries.word, minlength=len(numbers))
-        guessed = _shown_best(queries, asked, pairs) if not all(titles) else np.full(len(names), -1)
+        guessed = _shown_best(queries, len(numbers), pairs) if not all(titles) else np.full(len(names), -1)
         worded = (
             query_terms(title)[:LONGEST_TITLE] if title else (query_terms(texts[query]) if query >= 0 else [])
             for title, query in zip(titles, guessed.tolist(), strict=True)
@@ -123,43 +122,41 @@ def _first(pairs: Pairs) -> NDArray[np.int64]:
     return first
 
 
-def _shown_best(queries: Words, asked: NDArray[np.int64], pairs: Pairs) -> NDArray[np.int64]:
+def _shown_best(queries: Words, words: int, pairs: Pairs) -> NDArray[np.int64]:
     """For each document the query whose text may stand for its title, -1 where none shows it."""
-    most = np.zeros(pairs.documents)
-    np.maximum.at(most, pairs.document, pairs.p)
-    best = np.flatnonzero(pairs.p >= most[pairs.document])
-    words = csr_array(
-        (np.ones(len(queries.word)), queries.word, queries.starts), shape=(pairs.queries, len(asked))
+    order = np.argsort(pairs.document, kind="stable")
+    starts = np.searchsorted(pairs.document[order], np.arange(pairs.documents + 1))
+    found: NDArray[np.int64] = _most_shared(
+        starts, pairs.query[order], pairs.p[order], _plain(queries), words
     )
-    shown = csr_array((pairs.p, (pairs.document, pairs.query)), shape=(pairs.documents, pairs.queries))
-    support = csr_array(shown @ words)
-    support.sort_indices()
-    shared = _shared(
-        pairs.query[best],
-        pairs.document[best],
-        _plain(queries),
-        support.indptr.astype(np.int64),
-        support.indices.astype(np.int64),
-        support.data,
-    )
-    order = np.lexsort((-pairs.query[best].astype(np.int64), shared))
-    found = np.full(pairs.documents, -1, np.int64)
-    found[pairs.document[best[order]]] = pairs.query[best[order]]
     return found
 
 
 @compiled
-def _shared(query: Any, document: Any, queries: Any, starts: Any, word: Any, support: Any) -> Any:
-    """The mean over a query's words of log(1 + how much those show the document that have the word)."""
-    of_query, words = queries
-    shared = np.zeros(len(query))
-    for j in range(len(query)):
-        q, a = query[j], document[j]
-        for i in range(of_query[q], of_query[q + 1]):
-            at = starts[a] + np.searchsorted(word[starts[a] : starts[a + 1]], words[i])
-            shared[j] += np.log1p(support[at])
-        shared[j] /= max(of_query[q + 1] - of_query[q], 1)
-    return shared
+def _most_shared(starts: Any, query: Any, p: Any, queries: Any, words: Any) -> Any:
+    """Of the queries that show a document best, the one with the highest mean over its words of log(1 + how much those
+    queries show the document that have the word)."""
+    asked, word = queries
+    found, support = np.full(len(starts) - 1, -1, np.int64), np.zeros(words)
+    for document in range(len(starts) - 1):
+        most, best = 0.0, -1.0
+        for k in range(starts[document], starts[document + 1]):
+            most = max(most, p[k])
+            for i in range(asked[query[k]], asked[query[k] + 1]):
+                support[word[i]] += p[k]
+        for k in range(starts[document], starts[document + 1]):
+            if p[k] < most:
+                continue
+            first, last = asked[query[k]], asked[query[k] + 1]
+            shared = 0.0
+            for i in range(first, last):
+                shared += np.log1p(support[word[i]]) / (last - first)
+            if shared > best:
+                best, found[document] = shared, query[k]
+        for k in range(starts[document], starts[document + 1]):
+            for i in range(asked[query[k]], asked[query[k] + 1]):
+                support[word[i]] = 0.0
+    return found
 
 
 @compiled
