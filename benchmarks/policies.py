@@ -41,6 +41,7 @@ def make(world: str, clicks: int, seed: int, folder: Path) -> wayword.Workspace:
     return wayword.run(
         data / "clicks.parquet",
         data / "rankings.parquet",
+        documents=data / "documents.parquet",
         truth=data / "truth.parquet",
         out=folder / "workspace",
         config=wayword.Config.parse({} if world == "packages" else FIRST_WORD),
