@@ -5,8 +5,9 @@ python benchmarks/quality.py --worlds packages           # one world
 python benchmarks/quality.py --without-paper             # leave out PECOS and its ranker: minutes per run
 python benchmarks/quality.py --keep results              # what is done is kept, and not done again
 
-A world is a name and a number of clicks. Titles of documents are not given: log and rankings are all there is. The interval is a t-interval over logs drawn with different seeds. Typing
-mistakes: one per prefix, uniform over insert, delete, replace and swap and over positions.
+A world is a name and a number of clicks; titles of documents are not given. The interval is a t-interval over logs
+drawn with different seeds. Typing mistakes: one per prefix, uniform over insert, delete, replace and swap and over
+positions.
 """
 
 import argparse
