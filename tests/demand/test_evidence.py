@@ -25,7 +25,7 @@ Vector = dict[object, float]
 
 def told(small: Small) -> NDArray[np.float32]:
     pairs = small.pairs()
-    return evidence(pairs, small.of_pairs(pairs), small.volume, small.around(pairs))
+    return evidence(pairs, small.of_pairs(pairs), small.volume, small.around(pairs), np.zeros(len(pairs)))
 
 
 class Slow:
@@ -158,7 +158,7 @@ class Slow:
             n, d = (sum(s * counts[r] for r, s in near_by.items()) for counts in (self.clicks, self.expected))
             rate = (n + 0.3 * self.mean) / (d + 0.3)
             row |= {f"{kind}_clicks": n, f"{kind}_expected": d, f"{kind}_rate": rate}
-        return row | slow_wording(self.small, pair)
+        return row | slow_wording(self.small, pair) | {"lexicon": 0.0}
 
 
 def groups(tokens: Iterable[Iterable[object]]) -> list[set[int]]:

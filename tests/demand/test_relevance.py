@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from small_graphs import clicked
 
+from wayword.demand import examples as drawn
 from wayword.demand import relevance
 from wayword.demand.evidence import NAMES
 from wayword.demand.pairs import Floats, Pairs
@@ -132,7 +133,7 @@ def test_a_seed_is_another_model_and_the_same_again(world: World) -> None:
 
 
 def test_fewer_unclicked_pairs_stand_for_all(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relevance, "EXAMPLES", len(world.pairs) // 3)
+    monkeypatch.setattr(drawn, "MOST", len(world.pairs) // 3)
     found = world.fit()
     for kind, rho in enumerate(World.RHO):
         at = (world.kind == kind) & (world.pairs.p == 1.0)

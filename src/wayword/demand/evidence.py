@@ -45,6 +45,7 @@ NAMES = (
         for what in _OF_NEIGHBOURS
     ),
     *wording.NAMES,
+    "lexicon",
 )
 RISING = frozenset(
     name for name in NAMES if name.endswith(("_rate", "_best", "_weight")) or name == "alike_clicks"
@@ -52,16 +53,19 @@ RISING = frozenset(
 """More of these never speaks against a document."""
 
 
-def evidence(pairs: Pairs, clicks: Floats, volume: Floats, around: Surroundings) -> NDArray[np.float32]:
-    """One row of `NAMES` per pair. `clicks` are those of each pair, `volume` that of each query."""
+def evidence(
+    pairs: Pairs, clicks: Floats, volume: Floats, around: Surroundings, lexicon: Floats
+) -> NDArray[np.float32]:
+    """One row of `NAMES` per pair. `clicks` are those of each pair, `volume` that of each query; see `lexicon`."""
     matrix = np.empty((len(pairs), len(NAMES)), np.float32)
     for column, values in enumerate(_columns(pairs, clicks, volume, around)):
         matrix[:, column] = values
+    matrix[:, -1] = lexicon
     return matrix
 
 
 def _columns(pairs: Pairs, clicks: Floats, volume: Floats, around: Surroundings) -> Iterator[NDArray[Any]]:
-    """In the order of `NAMES`."""
+    """In the order of `NAMES`, but for the last."""
     expected = volume[pairs.query] * pairs.p
     seen = (clicks > 0).astype(np.float64)
     of_document, expected_of_document = pairs.of_document(clicks), pairs.of_document(expected)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wayword.demand import relevance, volume
+from wayword.demand import lexicon, relevance, volume
 from wayword.demand.evidence import evidence
 from wayword.demand.pairs import Floats, Pairs
 from wayword.demand.surroundings import Surroundings
@@ -101,7 +101,8 @@ def believe(
     """Learn relevance and volume in turn: each needs the other. `prior` is what relevance was believed to be before."""
     seen = clicks > 0
     start = _first_volume(pairs, clicks, searches)
-    matrix = evidence(pairs, clicks, start, around)
+    words = lexicon.margins(around.wording, pairs, clicks, start, seed=seed, threads=threads)
+    matrix = evidence(pairs, clicks, start, around, words)
     if prior is None:
         prior = relevance.fit(matrix, pairs, clicks, start, rounds=relevance.WARM, seed=seed, threads=threads)
     between = _volume(pairs, clicks, searches, seen, prior, start)

@@ -14,12 +14,9 @@ import xgboost as xgb
 from numpy.typing import NDArray
 
 from wayword.demand.evidence import NAMES, RISING
+from wayword.demand.examples import examples
 from wayword.demand.pairs import Floats, Pairs
 
-EXAMPLES = 1_000_000
-"""About so many pairs without a click are learned from, those that say most; fewer stand for more."""
-EVENLY = 0.2
-"""This share of them is drawn evenly, so that no kind of pair stands for too many others."""
 HELD_OUT = 0.15
 PATIENCE = 20
 ROUNDS, WARM = 150, 40
@@ -56,7 +53,7 @@ def fit(
     if not (clicks > 0).any():
         return np.zeros(len(pairs))
     could = -np.expm1(-volume[pairs.query] * pairs.p)
-    rows, weight = _examples(clicks > 0, could, np.random.default_rng(seed))
+    rows, weight = examples(clicks > 0, could, np.random.default_rng(seed))
     clicked, could = clicks[rows] > 0, could[rows]
     prior = float(np.clip((clicks > 0).mean(), 1e-6, 0.5))
     nthread = threads if len(rows) > FEW else 1
@@ -88,20 +85,6 @@ def fit(
             )
             found[first : first + AT_ONCE] += _share(margin.astype(np.float64)) / models
     return found
-
-
-def _examples(
-    clicked: NDArray[np.bool_], could: Floats, rng: np.random.Generator
-) -> tuple[NDArray[np.int64], Floats]:
-    """All clicked pairs and some others, with how many pairs each stands for.
-
-    The likelier a click was, the more its absence says, and the likelier the pair is drawn.
-    """
-    total = float(could[~clicked].sum())
-    chance = EXAMPLES * (could * ((1 - EVENLY) / total if total > 0 else 0.0) + EVENLY / max(len(could), 1))
-    chance = np.where(clicked | (len(could) <= EXAMPLES), 1.0, np.minimum(chance, 1.0))
-    rows = np.flatnonzero(rng.random(len(could)) < chance)
-    return rows, 1 / chance[rows]
 
 
 def _held_out(

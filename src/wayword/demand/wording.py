@@ -66,6 +66,8 @@ class Wording:
     queries: Words
     titles: Words
     names: Words
+    documents: Words
+    """Of titles and names together."""
     characters: Words
     """Of names, in their order."""
     rarity: Floats
@@ -91,7 +93,8 @@ class Wording:
             np.r_[0, np.cumsum([len(c) for c in codes], dtype=np.int64)],
             np.concatenate([np.empty(0, np.uint32), *codes]).astype(np.int64),
         )
-        return cls(queries, of_titles, of_names, characters, rarity, _first(pairs))
+        together = _together(of_titles, of_names)
+        return cls(queries, of_titles, of_names, together, characters, rarity, _first(pairs))
 
     def columns(self, pairs: Pairs) -> list[NDArray[np.float32]]:
         """In the order of `NAMES`, a value for each pair."""
@@ -112,6 +115,16 @@ class Wording:
 
 def _plain(words: Words) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return words.starts, words.word
+
+
+def _together(one: Words, other: Words) -> Words:
+    """The words that either has."""
+    owner = np.r_[
+        np.repeat(np.arange(len(one.starts) - 1), np.diff(one.starts)),
+        np.repeat(np.arange(len(other.starts) - 1), np.diff(other.starts)),
+    ]
+    both = np.unique(np.c_[owner, np.r_[one.word, other.word]], axis=0)
+    return Words(np.searchsorted(both[:, 0], np.arange(len(one.starts))).astype(np.int64), both[:, 1].copy())
 
 
 def _first(pairs: Pairs) -> NDArray[np.int64]:
