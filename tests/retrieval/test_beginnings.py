@@ -154,10 +154,10 @@ def test_likeness_is_that_of_the_loop(counted: Counted, typed: str) -> None:
 def test_the_most_alike_are_kept_and_a_word_of_most_texts_says_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Compiled code keeps the constants of its time, so the plain function is asked."""
-    monkeypatch.setattr(
-        word_index, "_most_alike", getattr(word_index._most_alike, "py_func", word_index._most_alike)
-    )
+    """Compiled code keeps the constants of its time, so the plain functions are asked."""
+    for name in ("_most_alike", "_texts_of_words"):
+        function = getattr(word_index, name)
+        monkeypatch.setattr(word_index, name, getattr(function, "py_func", function))
     texts = [f"shoe number {n}" for n in range(9)] + ["shoe", "red boot"]
     index = word_index.WordIndex.build(sorted(texts))
     monkeypatch.setattr(word_index, "MOST_ALIKE", 1)

@@ -18,14 +18,13 @@ up to 5 one, from 6 two. Characters are code points.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wayword.arrays import check_numbers, check_starts, mapped
 from wayword.features.ragged import Ragged
-from wayword.retrieval.trie import code_points, near, spread, walk
+from wayword.retrieval.trie import Trie, code_points, near, read_only, spread, walk
 from wayword.retrieval.word_index import WordIndex
 
 SOURCES = ("exact", "typo", "words", "similar", "shorter")
@@ -53,10 +52,10 @@ class Beginnings:
 
     def __init__(self, texts: Ragged, wanted: NDArray[np.int32], words: WordIndex) -> None:
         self._texts = _frozen(texts)
-        self.wanted = _read_only(wanted)
+        self.wanted = read_only(wanted)
         self._words = WordIndex(_frozen(words.words), _frozen(words.texts), _frozen(words.contents))
-        self._begin = _read_only(self._texts.starts[:-1][self.wanted])
-        self._end = _read_only(self._texts.starts[1:][self.wanted])
+        begin, end = self._texts.starts[:-1], self._texts.starts[1:]
+        self._wanted_texts = Trie.of(self._texts.values, begin[self.wanted], end[self.wanted])
 
     @classmethod
     def build(cls, texts: Sequence[str], wanted: NDArray[np.bool_]) -> "Beginnings":
@@ -93,14 +92,14 @@ class Beginnings:
         >>> Beginnings.build(["mail", "map", "music"], np.zeros(3, bool)).starting("ma")
         (0, 2)
         """
-        typed = _read_only(code_points([prefix]).values)
+        typed = read_only(code_points([prefix]).values)
         starts = self._texts.starts
-        length, low, high = walk(self._texts.values, starts[:-1], starts[1:], typed)
+        length, low, high, _ = walk(Trie.bare(self._texts.values, starts[:-1], starts[1:]), typed)
         return (low, high) if length == len(typed) else (low, low)
 
     def matches(self, prefix: str) -> Matches:
         """The queries that the first successful way of the list above finds; none if all fail."""
-        typed = _read_only(code_points([prefix]).values)
+        typed = read_only(code_points([prefix]).values)
         for source, rows, weight in self._ways(typed):
             if len(rows):
                 return Matches(self.wanted[rows], np.broadcast_to(weight, len(rows)), source)
@@ -108,15 +107,15 @@ class Beginnings:
 
     def ways(self, prefix: str) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.float32]]]:
         """All ways of the list above, whether or not an earlier one succeeds."""
-        return self._ways(_read_only(code_points([prefix]).values))
+        return self._ways(read_only(code_points([prefix]).values))
 
     def corrected(self, prefix: str, edits: int) -> NDArray[np.int32]:
         """The wanted queries that start with a text at most so many edits from the prefix, whatever its length."""
-        return self.wanted[self._near(_read_only(code_points([prefix]).values), edits)]
+        return self.wanted[self._near(read_only(code_points([prefix]).values), edits)]
 
     def _ways(self, typed: NDArray[np.int32]) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.float32]]]:
         """Each way with the places, among the wanted queries, of what it finds, and their weights."""
-        length, low, high = walk(self._texts.values, self._begin, self._end, typed)
+        length, low, high, _ = walk(self._wanted_texts, typed)
         if length == len(typed):
             yield "exact", np.arange(low, high), _ONE
         edits = allowed_edits(len(typed))
@@ -131,17 +130,12 @@ class Beginnings:
 
     def _near(self, typed: NDArray[np.int32], edits: int) -> NDArray[np.int64]:
         """The first character is taken as right where the visits do not suffice, or for two edits."""
-        code, begin, end = self._texts.values, self._begin, self._end
-        ranges = np.zeros((0, 2), np.int64)
+        ranges, visits = np.zeros((0, 2), np.int64), MAX_VISITS
         if edits == 1:
-            ranges, visits = near(code, begin, end, typed, edits, False, MAX_VISITS)
-            if visits < MAX_VISITS:
-                return spread(ranges)
-        length, low, high = walk(code, begin, end, typed[:1])
-        if length:
-            rest = _read_only(begin[low:high] + 1)
-            again, _ = near(code, rest, end[low:high], typed[1:], edits, False, MAX_VISITS)
-            ranges = again + low if len(again) else ranges
+            ranges, visits = near(self._wanted_texts, typed, edits, 0, False, MAX_VISITS)
+        if visits >= MAX_VISITS and len(typed):
+            again, _ = near(self._wanted_texts, typed, edits, 1, False, MAX_VISITS)
+            ranges = again if len(again) else ranges
         return spread(ranges)
 
     def _rows(self) -> dict[str, Ragged]:
@@ -162,15 +156,8 @@ def allowed_edits(length: int) -> int:
     return (length >= 3) + (length >= 6)
 
 
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """A plain view: kernels are compiled for one kind of array, built or mapped."""
-    view = np.asarray(array).view()
-    view.setflags(write=False)
-    return view
-
-
 def _frozen(rows: Ragged) -> Ragged:
-    return Ragged(_read_only(rows.values), _read_only(rows.starts))
+    return Ragged(read_only(rows.values), read_only(rows.starts))
 
 
 def _rows(folder: Path, name: str) -> Ragged:
