@@ -107,6 +107,9 @@ class Scratch:
         )
 
 
+_NO_COLUMN, _NO_VALUE = np.zeros(0, np.int32), np.zeros(0, np.float32)
+
+
 @dataclass(frozen=True)
 class Lift:
     """How much more each document is wanted in some contexts: context i has row `row[i]` of `factor`, -1 has none."""
@@ -156,9 +159,7 @@ class Graph:
         query, score = np.full((contexts, k), -1, np.int32), np.zeros((contexts, k), np.float32)
         lifted = lift or Lift.none(contexts)
         most = np.full(contexts, documents, np.int64)
-        allowed = within or Rows(
-            np.zeros(contexts + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32)
-        )
+        allowed = within or Rows(np.zeros(contexts + 1, np.int64), _NO_COLUMN, _NO_VALUE)
 
         def walk(first: int) -> None:
             try:
@@ -188,8 +189,8 @@ class Graph:
         else:
             with ThreadPoolExecutor(threads) as pool:
                 list(pool.map(walk, starts))
-        row, place = np.nonzero(query >= 0)
-        return Candidates(row.astype(np.int32), query[row, place], score[row, place])
+        found = query >= 0
+        return Candidates(np.nonzero(found)[0].astype(np.int32), query[found], score[found])
 
 
 def best_queries(

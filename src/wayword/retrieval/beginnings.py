@@ -24,11 +24,10 @@ from numpy.typing import NDArray
 
 from wayword.arrays import check_numbers, check_starts, mapped
 from wayword.features.ragged import Ragged
-from wayword.retrieval.trie import Trie, code_points, near, read_only, spread, walk
+from wayword.retrieval.trie import Trie, code_points, code_points_of, near, read_only, spread, walk
 from wayword.retrieval.word_index import WordIndex
 
 SOURCES = ("exact", "typo", "words", "similar", "shorter")
-_ONE = np.ones(1, np.float32)
 MAX_VISITS = 20_000
 """So many nodes of the queries' trie are visited to correct a text: a few milliseconds at most, mostly far fewer."""
 
@@ -92,41 +91,41 @@ class Beginnings:
         >>> Beginnings.build(["mail", "map", "music"], np.zeros(3, bool)).starting("ma")
         (0, 2)
         """
-        typed = read_only(code_points([prefix]).values)
+        typed = code_points_of(prefix)
         starts = self._texts.starts
         length, low, high, _ = walk(Trie.bare(self._texts.values, starts[:-1], starts[1:]), typed)
         return (low, high) if length == len(typed) else (low, low)
 
     def matches(self, prefix: str) -> Matches:
         """The queries that the first successful way of the list above finds; none if all fail."""
-        typed = read_only(code_points([prefix]).values)
+        typed = code_points_of(prefix)
         for source, rows, weight in self._ways(typed):
             if len(rows):
-                return Matches(self.wanted[rows], np.broadcast_to(weight, len(rows)), source)
+                return Matches(self.wanted[rows], weight, source)
         return Matches(np.zeros(0, np.int32), np.zeros(0, np.float32), SOURCES[-1])
 
     def ways(self, prefix: str) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.float32]]]:
         """All ways of the list above, whether or not an earlier one succeeds."""
-        return self._ways(read_only(code_points([prefix]).values))
+        return self._ways(code_points_of(prefix))
 
     def corrected(self, prefix: str, edits: int) -> NDArray[np.int32]:
         """The wanted queries that start with a text at most so many edits from the prefix, whatever its length."""
-        return self.wanted[self._near(read_only(code_points([prefix]).values), edits)]
+        return self.wanted[self._near(code_points_of(prefix), edits)]
 
     def _ways(self, typed: NDArray[np.int32]) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.float32]]]:
         """Each way with the places, among the wanted queries, of what it finds, and their weights."""
         length, low, high, _ = walk(self._wanted_texts, typed)
         if length == len(typed):
-            yield "exact", np.arange(low, high), _ONE
+            yield "exact", *_alike(np.arange(low, high))
         edits = allowed_edits(len(typed))
         if edits >= 1:
-            yield "typo", self._near(typed, 1), _ONE
-        yield "words", self._words.containing(typed, corrected=False), _ONE
+            yield "typo", *_alike(self._near(typed, 1))
+        yield "words", *_alike(self._words.containing(typed, corrected=False))
         if edits >= 2:
-            yield "typo", self._near(typed, 2), _ONE
-        yield "words", self._words.containing(typed, corrected=True), _ONE
+            yield "typo", *_alike(self._near(typed, 2))
+        yield "words", *_alike(self._words.containing(typed, corrected=True))
         yield "similar", *self._words.sharing(typed)
-        yield "shorter", np.arange(low, high if length else low), _ONE
+        yield "shorter", *_alike(np.arange(low, high if length else low))
 
     def _near(self, typed: NDArray[np.int32], edits: int) -> NDArray[np.int64]:
         """The first character is taken as right where the visits do not suffice, or for two edits."""
@@ -154,6 +153,11 @@ def allowed_edits(length: int) -> int:
     [0, 1, 1, 2]
     """
     return (length >= 3) + (length >= 6)
+
+
+def _alike(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Rows of the same weight."""
+    return rows, np.ones(len(rows), np.float32)
 
 
 def _frozen(rows: Ragged) -> Ragged:

@@ -98,15 +98,22 @@ class GraphRetriever:
         typed = self.typed(contexts)
         return self.score(contexts, typed, k, within=typed.within(mode))
 
+    def retrieve_text(self, text: str, k: int, mode: str = ANY) -> Candidates:
+        """As `retrieve`, for one text of whose context nothing is known: to make a table of it takes a while."""
+        query, weight, onward, source = self._matched(text)
+        typed = Typed(Rows.one(query, weight), np.array([source], np.int8), onward)
+        return self._best(typed, k, typed.within(mode), lift=None)
+
     def score(self, contexts: pa.Table, typed: Typed, k: int, within: Rows | None = None) -> Candidates:
         """The best k for each context, of all queries or only those `within`."""
-        factor, row = (
-            self.documents_in.rows(contexts) if self.documents_in else (np.ones((0, 0), np.float32), None)
-        )
+        lift = Lift(*self.documents_in.rows(contexts)) if self.documents_in else None
+        return self._best(typed, k, within, lift)
+
+    def _best(self, typed: Typed, k: int, within: Rows | None, lift: Lift | None) -> Candidates:
         found = self.graph.best(
             typed.members,
             k,
-            lift=None if row is None else Lift(factor, row),
+            lift=lift,
             within=within,
             documents=np.where(typed.source == _SOURCE["exact"], LIVE_DOCUMENTS, GUESSED_DOCUMENTS),
             threads=self._threads,

@@ -34,6 +34,15 @@ def code_points(texts: Sequence[str]) -> Ragged:
     return Ragged(found.values.view(np.int32), found.starts)
 
 
+def code_points_of(text: str) -> NDArray[np.int32]:
+    """The characters of one text, read only.
+
+    >>> code_points_of("ab")
+    array([97, 98], dtype=int32)
+    """
+    return np.frombuffer(text.encode("utf-32-le"), np.dtype("<i4"))
+
+
 class Trie(NamedTuple):
     """Text i is `code[begin[i]:end[i]]`; the texts are sorted. Node n of the list is that of the texts `low[n]` to
     `high[n] - 1`, reached by `character[n]`; its children are the nodes from `child[n]` to `child[n + 1] - 1`.
