@@ -24,7 +24,16 @@ from numpy.typing import NDArray
 
 from wayword.arrays import check_numbers, check_starts, mapped
 from wayword.features.ragged import Ragged
-from wayword.retrieval.trie import Trie, code_points, code_points_of, near, read_only, spread, walk
+from wayword.retrieval.trie import (
+    bare_trie,
+    code_points,
+    code_points_of,
+    near,
+    read_only,
+    spread,
+    trie_of,
+    walk,
+)
 from wayword.retrieval.word_index import WordIndex
 
 SOURCES = ("exact", "typo", "words", "similar", "shorter")
@@ -54,7 +63,7 @@ class Beginnings:
         self.wanted = read_only(wanted)
         self._words = WordIndex(_frozen(words.words), _frozen(words.texts), _frozen(words.contents))
         begin, end = self._texts.starts[:-1], self._texts.starts[1:]
-        self._wanted_texts = Trie.of(self._texts.values, begin[self.wanted], end[self.wanted])
+        self._wanted_texts = trie_of(self._texts.values, begin[self.wanted], end[self.wanted])
 
     @classmethod
     def build(cls, texts: Sequence[str], wanted: NDArray[np.bool_]) -> "Beginnings":
@@ -93,7 +102,7 @@ class Beginnings:
         """
         typed = code_points_of(prefix)
         starts = self._texts.starts
-        length, low, high, _ = walk(Trie.bare(self._texts.values, starts[:-1], starts[1:]), typed)
+        length, low, high, _ = walk(bare_trie(self._texts.values, starts[:-1], starts[1:]), typed)
         return (low, high) if length == len(typed) else (low, low)
 
     def matches(self, prefix: str) -> Matches:

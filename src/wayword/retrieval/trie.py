@@ -13,7 +13,7 @@ changes, not when that of a function it calls does.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,32 +43,29 @@ def code_points_of(text: str) -> NDArray[np.int32]:
     return np.frombuffer(text.encode("utf-32-le"), np.dtype("<i4"))
 
 
-class Trie(NamedTuple):
-    """Text i is `code[begin[i]:end[i]]`; the texts are sorted. Node n of the list is that of the texts `low[n]` to
-    `high[n] - 1`, reached by `character[n]`; its children are the nodes from `child[n]` to `child[n + 1] - 1`.
+Texts = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
+"""(code, begin, end): text i is `code[begin[i]:end[i]]`; the texts are sorted."""
+Nodes = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
+"""(character, low, high, child): node n is that of the texts `low[n]` to `high[n] - 1`, reached by `character[n]`; its
+children are the nodes from `child[n]` to `child[n + 1] - 1`. Node 0 is the root. Nodes of few texts have no children in
+the list, but may have some."""
+Trie = tuple[Texts, Nodes]
+"""A plain tuple: what Numba keeps on disk of a class could not be read once the class has another name."""
 
-    The list begins with the root, and ends where nodes have few texts: those have no children there, but may have some.
-    """
 
-    code: NDArray[np.int32]
-    begin: NDArray[np.int64]
-    end: NDArray[np.int64]
-    character: NDArray[np.int32]
-    low: NDArray[np.int32]
-    high: NDArray[np.int32]
-    child: NDArray[np.int32]
+def trie_of(code: NDArray[np.int32], begin: NDArray[np.int64], end: NDArray[np.int64]) -> Trie:
+    """Of these texts, with nodes listed: for texts that are searched often."""
+    texts, _ = bare_trie(code, begin, end)
+    character, low, high, child = _listed(texts, LISTED_FROM, LISTED)
+    return texts, (read_only(character), read_only(low), read_only(high), read_only(child))
 
-    @classmethod
-    def of(cls, code: NDArray[np.int32], begin: NDArray[np.int64], end: NDArray[np.int64]) -> "Trie":
-        """Of these texts, with nodes listed: for texts that are searched often."""
-        bare = cls.bare(code, begin, end)
-        return cls(*bare[:3], *map(read_only, _listed(bare, LISTED_FROM, LISTED)))
 
-    @classmethod
-    def bare(cls, code: NDArray[np.int32], begin: NDArray[np.int64], end: NDArray[np.int64]) -> "Trie":
-        """Of these texts, with no node listed but the root."""
-        root = (np.array(numbers, np.int32) for numbers in ([-1], [0], [len(begin)], [1, 1]))
-        return cls(read_only(code), read_only(begin), read_only(end), *map(read_only, root))
+def bare_trie(code: NDArray[np.int32], begin: NDArray[np.int64], end: NDArray[np.int64]) -> Trie:
+    """Of these texts, with no node listed but the root."""
+    character, low, high, child = (
+        read_only(np.array(numbers, np.int32)) for numbers in ([-1], [0], [len(begin)], [1, 1])
+    )
+    return (read_only(code), read_only(begin), read_only(end)), (character, low, high, child)
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -79,28 +76,29 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 
 @compiled
-def _character(trie: Trie, row: int, depth: int) -> int:
+def _character(texts: Texts, row: int, depth: int) -> int:
     """The code point of a text at a depth; -1, which sorts first, behind its end."""
-    place = trie.begin[row] + depth
-    return int(trie.code[place]) if place < trie.end[row] else -1
+    code, begin, end = texts
+    place = begin[row] + depth
+    return int(code[place]) if place < end[row] else -1
 
 
 @compiled
-def _first(trie: Trie, low: int, high: int, depth: int, character: int) -> int:
+def _first(texts: Texts, low: int, high: int, depth: int, character: int) -> int:
     """The first row in [low, high) with this code point or a higher one at the depth.
 
     In steps that double, then by halves: most answers are near.
     """
     step = 1
     while low < high and low + step <= high:
-        if _character(trie, low + step - 1, depth) >= character:
+        if _character(texts, low + step - 1, depth) >= character:
             high = low + step - 1
             break
         low += step
         step *= 2
     while low < high:
         middle = (low + high) // 2
-        if _character(trie, middle, depth) < character:
+        if _character(texts, middle, depth) < character:
             low = middle + 1
         else:
             high = middle
@@ -108,28 +106,29 @@ def _first(trie: Trie, low: int, high: int, depth: int, character: int) -> int:
 
 
 @compiled
-def _listed(
-    trie: Trie, least: int, most: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+def _listed(texts: Texts, least: int, most: int) -> Nodes:
     """(character, low, high, child): the root, and the children of all nodes of `least` texts, at most so many."""
-    most = min(most, len(trie.code) + 1)
+    code, begin, _ = texts
+    most = min(most, len(code) + 1)
     nodes = np.empty((4, most + 1), np.int32)
     character, low, high, child = nodes
-    character[0], low[0], high[0], child[0] = -1, 0, len(trie.begin), 1
+    character[0], low[0], high[0], child[0] = -1, 0, len(begin), 1
     depth_ends, depth = 1, 0
     count, node = 1, 0
     while node < count:
         if node == depth_ends:
             depth_ends, depth = count, depth + 1
         before = count
-        row = _first(trie, low[node], high[node], depth, 0) if high[node] - low[node] >= least else high[node]
+        row = (
+            _first(texts, low[node], high[node], depth, 0) if high[node] - low[node] >= least else high[node]
+        )
         while row < high[node]:
             if count == most:  # no room for all children: then for none, here and later
-                count, least = before, len(trie.begin) + 1
+                count, least = before, len(begin) + 1
                 break
-            character[count] = _character(trie, row, depth)
+            character[count] = _character(texts, row, depth)
             low[count] = row
-            row = _first(trie, row, high[node], depth, character[count] + 1)
+            row = _first(texts, row, high[node], depth, character[count] + 1)
             high[count] = row
             count += 1
         node += 1
@@ -145,24 +144,26 @@ def _child(
 
     The character is `_NONE` if there is no such child, the node -1 if it is not listed.
     """
-    if node >= 0 and trie.child[node] < trie.child[node + 1]:
-        first, last = trie.child[node], trie.child[node + 1]
-        place = first + np.searchsorted(trie.character[first:last], character)
+    texts, (node_character, node_low, node_high, child) = trie
+    if node >= 0 and child[node] < child[node + 1]:
+        first, last = child[node], child[node + 1]
+        place = first + np.searchsorted(node_character[first:last], character)
         if place == last:
             return _NONE, high, high, -1
-        return int(trie.character[place]), int(trie.low[place]), int(trie.high[place]), place
-    low = _first(trie, low, high, depth, character)
+        return int(node_character[place]), int(node_low[place]), int(node_high[place]), place
+    low = _first(texts, low, high, depth, character)
     if low == high:
         return _NONE, high, high, -1
-    found = _character(trie, low, depth)
-    return found, low, _first(trie, low, high, depth, found + 1), -1
+    found = _character(texts, low, depth)
+    return found, low, _first(texts, low, high, depth, found + 1), -1
 
 
 @compiled
 def walk(trie: Trie, typed: NDArray[np.int32]) -> tuple[int, int, int, int]:
     """(length, low, high, node): the longest beginning of `typed` that a text starts with, the texts that do, and
     their node, or -1 if that is not listed."""
-    low, high, node = 0, len(trie.begin), 0
+    (_, begin, _), _ = trie
+    low, high, node = 0, len(begin), 0
     for depth in range(len(typed)):
         character, first, last, child = _child(trie, node, low, high, depth, int(typed[depth]))
         if character != typed[depth]:
@@ -276,7 +277,7 @@ def near(
             continue
         cell = len(typed) - depth - 1 + edits
         if 0 <= cell <= 2 * edits and rows[depth + 1, cell] <= edits:
-            if not whole or _character(trie, low, kept + depth + 1) < 0:
+            if not whole or _character(trie[0], low, kept + depth + 1) < 0:
                 if count == len(found):
                     found = np.concatenate((found, np.empty_like(found)))
                 found[count] = low, low + 1 if whole else cursor[depth]
@@ -314,6 +315,7 @@ def word_ranges(
     there is none. The others, for a word of `corrected_from` characters or more, are the words one edit away and
     itself, ascending. The last typed word stands for all it begins.
     """
+    (_, begin, end), _ = trie
     cuts = _cut(typed)
     owner = np.zeros(len(cuts) + 1, np.int64)
     ranges = np.empty((0, 2), np.int64)
@@ -322,7 +324,7 @@ def word_ranges(
         part = typed[cuts[word, 0] : cuts[word, 1]]
         whole = word < len(cuts) - 1
         length, low, high, _ = walk(trie, part)
-        if length < len(part) or (whole and trie.end[low] - trie.begin[low] > length):
+        if length < len(part) or (whole and end[low] - begin[low] > length):
             high = low
         elif whole:
             high = low + 1
@@ -344,13 +346,14 @@ def known_words(trie: Trie, typed: NDArray[np.int32], least: int) -> NDArray[np.
 
     Of a last word that begins none, as much of its beginning is taken as begins any, if that is `least` characters.
     """
+    (_, begin, end), _ = trie
     cuts = _cut(typed)
     ranges = np.zeros((len(cuts), 2), np.int64)
     for word in range(len(cuts)):
         part = typed[cuts[word, 0] : cuts[word, 1]]
         length, low, high, _ = walk(trie, part)
         if word < len(cuts) - 1:
-            if length == len(part) and trie.end[low] - trie.begin[low] == length:
+            if length == len(part) and end[low] - begin[low] == length:
                 ranges[word] = low, low + 1
         elif length == len(part) or length >= least:
             ranges[word] = low, high

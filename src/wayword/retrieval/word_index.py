@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from wayword.compiled import compiled
 from wayword.features.ragged import Ragged
-from wayword.retrieval.trie import Trie, code_points, known_words, word_ranges
+from wayword.retrieval.trie import Trie, code_points, known_words, trie_of, word_ranges
 
 MAX_CANDIDATES = 1 << 14
 """So many texts of the rarest typed word are looked at, those of the lowest words first."""
@@ -56,7 +56,7 @@ class WordIndex:
 
     @cached_property
     def _trie(self) -> Trie:
-        return Trie.of(self.words.values, self.words.starts[:-1], self.words.starts[1:])
+        return trie_of(self.words.values, self.words.starts[:-1], self.words.starts[1:])
 
     @cached_property
     def _telling(self) -> NDArray[np.float64]:
