@@ -17,6 +17,7 @@ up to 5 one, from 6 two. Characters are code points.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 from wayword.arrays import check_numbers, check_starts, mapped
 from wayword.features.ragged import Ragged
 from wayword.retrieval.trie import (
+    Trie,
     bare_trie,
     code_points,
     code_points_of,
@@ -62,8 +64,6 @@ class Beginnings:
         self._texts = _frozen(texts)
         self.wanted = read_only(wanted)
         self._words = WordIndex(_frozen(words.words), _frozen(words.texts), _frozen(words.contents))
-        begin, end = self._texts.starts[:-1], self._texts.starts[1:]
-        self._wanted_texts = trie_of(self._texts.values, begin[self.wanted], end[self.wanted])
 
     @classmethod
     def build(cls, texts: Sequence[str], wanted: NDArray[np.bool_]) -> "Beginnings":
@@ -71,6 +71,12 @@ class Beginnings:
         numbers = np.flatnonzero(wanted)
         words = WordIndex.build([texts[number] for number in numbers.tolist()])
         return cls(code_points(texts), numbers.astype(np.int32), words)
+
+    @cached_property
+    def _wanted_texts(self) -> Trie:
+        """Made when it is first needed: to load compiled code takes longer than to open an index."""
+        begin, end = self._texts.starts[:-1], self._texts.starts[1:]
+        return trie_of(self._texts.values, begin[self.wanted], end[self.wanted])
 
     def save(self, folder: Path) -> None:
         """Write the arrays, one file each."""

@@ -2,7 +2,7 @@
 
 The children of a node are found by binary search on the code points at its depth. So the texts themselves are nearly
 all the memory, and the arrays can be mapped from disk. Only the nodes of many texts, which are searched again and again
-and longest, are listed: a few megabytes, made anew by each process that opens the texts.
+and longest, are listed: a few megabytes, made when they are first needed.
 
 Distances count insertions, deletions, replacements and swaps of neighbours; no place is edited twice ("optimal string
 alignment"). The row of a node holds the distances of its text to the beginnings of the typed text, as far as their
