@@ -6,7 +6,8 @@ The first of these that finds a query answers, so a typed text that is a beginni
 2. "typo": those that start with the text after one edit (a character inserted, deleted or replaced, or two neighbours
    swapped).
 3. "words": those that contain every typed word, the last one as the beginning of a word, in any order.
-4. "typo": those that start with the text after two edits, none of them in its first character, where mistakes are rare.
+4. "typo": those that start with the text after two edits, none of them in its first character, where mistakes are
+   rare. A text whose words are all known is not looked at: they are hardly misspelt.
 5. "words": as 3, with one edit in a word where needed, in as few words as possible.
 6. "similar": those that share the most telling of the words, weighted by how alike they are.
 7. "shorter": those that start with as much of the text's beginning as any does.
@@ -136,7 +137,7 @@ class Beginnings:
         if edits >= 1:
             yield "typo", *_alike(self._near(typed, 1))
         yield "words", *_alike(self._words.containing(typed, corrected=False))
-        if edits >= 2:
+        if edits >= 2 and not self._words.knows(typed):
             yield "typo", *_alike(self._near(typed, 2))
         yield "words", *_alike(self._words.containing(typed, corrected=True))
         yield "similar", *self._words.sharing(typed)

@@ -84,6 +84,15 @@ class WordIndex:
             self.contents.values, self.contents.starts, candidates, ranges, owner, MAX_COMPARISONS
         )
 
+    def knows(self, typed: NDArray[np.int32]) -> bool:
+        """Whether every typed word is one of the words, the last at least the beginning of one.
+
+        >>> index = WordIndex.build(["video call", "mail"])
+        >>> [index.knows(code_points([typed]).values) for typed in ("mail vid", "vid mail", "mail vdi")]
+        [True, False, False]
+        """
+        return word_ranges(self._trie, typed, len(typed) + 1, MAX_VISITS)[2]
+
     def sharing(self, typed: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """The texts most like the typed one by the words they share, rare words heavy; ascending, with a weight each.
 
