@@ -24,6 +24,8 @@ from wayword.errors import WaywordError
 from wayword.retrieval.candidates import Candidates
 
 CONTEXTS_AT_ONCE = 256
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+"""2⁶⁴ / the golden ratio: its multiples spread numbers evenly ("Fibonacci hashing")."""
 
 
 def exposure(rankings: pa.Table, propensity: pa.Table, shape: tuple[int, int]) -> csr_array:
@@ -65,26 +67,47 @@ class Rows:
         return len(self.starts) - 1
 
 
+@compiled
+def slot_bits(entries: int) -> int:
+    """The size of a hash table for so many entries, as a power of two: at most half full.
+
+    >>> slot_bits(0), slot_bits(4), slot_bits(5)
+    (1, 3, 4)
+    """
+    bits = 1
+    while 1 << bits < 2 * entries:
+        bits += 1
+    return bits
+
+
 @dataclass
 class Scratch:
-    """Room for one walk, all zeros between walks: to clear what was touched is quicker than to get new room."""
+    """Room for one walk, all zeros between walks: to clear what was touched is quicker than to get new room.
+
+    Utilities are added up in a hash table whose size depends on how many queries are met: a few of millions, which then
+    stay in the processor's cache. Slot i has the query `slot_query[i] - 1`, or none; what is not used takes no memory.
+    """
 
     demand: NDArray[np.float64]
-    score: NDArray[np.float64]
-    allowed: NDArray[np.bool_]
     documents: NDArray[np.int32]
-    queries: NDArray[np.int32]
+    allowed: NDArray[np.bool_]
+    slot_query: NDArray[np.int32]
+    slot_value: NDArray[np.float64]
 
     @classmethod
     def of(cls, documents: int, queries: int) -> "Scratch":
         """For a universe of this size."""
+        slots = 1 << slot_bits(queries)
         return cls(
             np.zeros(documents),
-            np.zeros(queries),
-            np.zeros(queries, np.bool_),
             np.zeros(documents, np.int32),
-            np.zeros(queries, np.int32),
+            np.zeros(queries, np.bool_),
+            np.zeros(slots, np.int32),
+            np.zeros(slots),
         )
+
+
+_NO_COLUMN, _NO_VALUE = np.zeros(0, np.int32), np.zeros(0, np.float32)
 
 
 @dataclass(frozen=True)
@@ -136,9 +159,7 @@ class Graph:
         query, score = np.full((contexts, k), -1, np.int32), np.zeros((contexts, k), np.float32)
         lifted = lift or Lift.none(contexts)
         most = np.full(contexts, documents, np.int64)
-        allowed = within or Rows(
-            np.zeros(contexts + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32)
-        )
+        allowed = within or Rows(np.zeros(contexts + 1, np.int64), _NO_COLUMN, _NO_VALUE)
 
         def walk(first: int) -> None:
             try:
@@ -155,7 +176,7 @@ class Graph:
                 (allowed.starts, allowed.column),
                 within is not None,
                 most,
-                (scratch.demand, scratch.documents, scratch.score, scratch.queries, scratch.allowed),
+                (scratch.demand, scratch.documents, scratch.allowed, scratch.slot_query, scratch.slot_value),
                 query,
                 score,
             )
@@ -168,8 +189,8 @@ class Graph:
         else:
             with ThreadPoolExecutor(threads) as pool:
                 list(pool.map(walk, starts))
-        row, place = np.nonzero(query >= 0)
-        return Candidates(row.astype(np.int32), query[row, place], score[row, place])
+        found = query >= 0
+        return Candidates(np.nonzero(found)[0].astype(np.int32), query[found], score[found])
 
 
 def best_queries(
@@ -209,7 +230,7 @@ def _walk(
     score: Any,
 ) -> None:
     """Fill the rows `first` to `last` of `query` and `score`, best first, ties by query number."""
-    demand, documents, value, queries, allowed = scratch
+    demand, documents, allowed, slot_query, slot_value = scratch
     within_starts, within_query = within
     for context in range(first, last):
         wanted = _add_demands(context, members, rates, lift, demand, documents)
@@ -220,10 +241,12 @@ def _walk(
         only = within_query[within_starts[context] : within_starts[context + 1]]
         if restricted:
             allowed[only] = True
-        found = _add_utilities(
-            returned, demand, documents[:wanted], least, restricted, allowed, value, queries
+        followed, entries = _follow(returned, demand, documents[:wanted], least)
+        bits = slot_bits(min(entries, len(allowed)))
+        _add_utilities(
+            returned, demand, documents[:followed], restricted, allowed, slot_query, slot_value, bits
         )
-        _keep_best(value, queries[:found], query[context], score[context])
+        _keep_best(slot_query[: 1 << bits], slot_value[: 1 << bits], query[context], score[context])
         if restricted:
             allowed[only] = False
 
@@ -253,42 +276,60 @@ def _add_demands(context: Any, members: Any, rates: Any, lift: Any, demand: Any,
 
 
 @compiled
+def _follow(returned: Any, demand: Any, documents: Any, least: Any) -> Any:
+    """Bring the documents of at least this demand to the front, and clear the others' demand.
+
+    Returns how many these are, and how often any query returns one of them.
+    """
+    page_starts, _, _ = returned
+    followed, entries = 0, 0
+    for document in documents:
+        if demand[document] < least:
+            demand[document] = 0.0
+            continue
+        documents[followed] = document
+        followed += 1
+        entries += page_starts[document + 1] - page_starts[document]
+    return followed, entries
+
+
+@compiled
 def _add_utilities(
     returned: Any,
     demand: Any,
     documents: Any,
-    least: Any,
     restricted: Any,
     allowed: Any,
-    value: Any,
-    queries: Any,
-) -> Any:
-    """Add up what each query's page is worth, and clear the demand. Returns how many `queries` that are."""
+    slot_query: Any,
+    slot_value: Any,
+    bits: Any,
+) -> None:
+    """Add up what each query's page is worth, in the first 2**bits slots, and clear the demand."""
     page_starts, page_query, page_p = returned
-    found = 0
+    shift, last = np.uint64(64 - bits), (1 << bits) - 1
     for document in documents:
         amount = demand[document]
         demand[document] = 0.0
-        if amount < least:
-            continue
         for j in range(page_starts[document], page_starts[document + 1]):
             q, part = page_query[j], amount * page_p[j]
             if part <= 0.0 or (restricted and not allowed[q]):
                 continue
-            if value[q] == 0.0:
-                queries[found] = q
-                found += 1
-            value[q] += part
-    return found
+            slot = np.int64((np.uint64(q) * _GOLDEN) >> shift)
+            while slot_query[slot] != q + 1 and slot_query[slot] != 0:
+                slot = (slot + 1) & last
+            slot_query[slot] = q + 1
+            slot_value[slot] += part
 
 
 @compiled
-def _keep_best(value: Any, queries: Any, query: Any, score: Any) -> None:
-    """Write the best of the `queries` into `query` and `score`, best first, and clear their values."""
+def _keep_best(slot_query: Any, slot_value: Any, query: Any, score: Any) -> None:
+    """Write the best queries of the slots into `query` and `score`, best first, and clear the slots."""
     kept = 0
-    for q in queries:
-        gain = np.float32(value[q])
-        value[q] = 0.0
+    for slot in range(len(slot_query)):
+        if slot_query[slot] == 0:
+            continue
+        q, gain = slot_query[slot] - 1, np.float32(slot_value[slot])
+        slot_query[slot], slot_value[slot] = 0, 0.0
         if gain <= 0.0:
             continue
         worst = kept - 1

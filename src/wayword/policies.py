@@ -61,6 +61,12 @@ class Expected:
             return diversify(found, self.retriever.demand(contexts, typed), self.exposures, k, same=self.same)
         return found.top(k)
 
+    def complete_text(self, text: str, k: int, *, mode: str = ANY) -> Candidates:
+        """As `complete`, for one text of whose context nothing is known."""
+        if not self.acceptance and not self.diverse:
+            return self.retriever.retrieve_text(text, k, mode)
+        return self.complete(pa.table({PREFIX: pa.array([text], pa.string())}), k, mode=mode)
+
     def _accepted(
         self, contexts: pa.Table, typed: Typed, useful: Candidates, k: int, mode: str
     ) -> Candidates:

@@ -60,6 +60,13 @@ def corrections(typed: str, query: str) -> float:
     )
 
 
+def all_known(wanted: list[str], typed: str) -> bool:
+    """Whether every typed word is one of a query, the last at least the beginning of one."""
+    *complete, last = typed.split()
+    words = {word for query in wanted for word in query.split()}
+    return words.issuperset(complete) and any(word.startswith(last) for word in words)
+
+
 def likeness(wanted: dict[int, str], typed: str) -> dict[int, float]:
     """How alike the typed text and each query are that share a word, the most alike 1."""
     words = {number: set(query.split()) for number, query in wanted.items()}
@@ -100,7 +107,7 @@ def cascade(counted: Counted, typed: str) -> tuple[list[int], str]:
         ("exact", those(edits, 0)),
         ("typo", those(edits, 1) if len(typed) >= 3 else []),
         ("words", those(words, 0)),
-        ("typo", those(later, 2) if len(typed) >= 6 else []),
+        ("typo", those(later, 2) if len(typed) >= 6 and not all_known(list(wanted.values()), typed) else []),
         ("words", those(words, min([*words.values(), len(typed)]))),
         ("similar", list(likeness(wanted, typed))),
         *(("shorter", found) for found in shorter),
@@ -154,10 +161,10 @@ def test_likeness_is_that_of_the_loop(counted: Counted, typed: str) -> None:
 def test_the_most_alike_are_kept_and_a_word_of_most_texts_says_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Compiled code keeps the constants of its time, so the plain function is asked."""
-    monkeypatch.setattr(
-        word_index, "_most_alike", getattr(word_index._most_alike, "py_func", word_index._most_alike)
-    )
+    """Compiled code keeps the constants of its time, so the plain functions are asked."""
+    for name in ("_most_alike", "_texts_of_words"):
+        function = getattr(word_index, name)
+        monkeypatch.setattr(word_index, name, getattr(function, "py_func", function))
     texts = [f"shoe number {n}" for n in range(9)] + ["shoe", "red boot"]
     index = word_index.WordIndex.build(sorted(texts))
     monkeypatch.setattr(word_index, "MOST_ALIKE", 1)
@@ -184,6 +191,11 @@ def test_starting_counts_all_queries(counted: Counted, typed: str) -> None:
         ("player vid", ["video player"], "words"),
         ("call", ["video call"], "words"),
         ("vedeo plyer", ["video player"], "typo"),
+        (
+            "video mail",
+            ["mail", "video call", "video player"],
+            "similar",
+        ),  # known words are not corrected twice
         ("plyer video", ["video player"], "words"),
         ("plyer vidoe", ["video player"], "words"),
         ("mail server for many", ["mail"], "similar"),

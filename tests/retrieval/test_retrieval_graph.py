@@ -22,6 +22,7 @@ from wayword.retrieval.graph import (
     PREFIXED,
     GraphRetriever,
     Recorded,
+    largest,
 )
 from wayword.retrieval.saved import load_affinity, load_rows, save_affinity, save_rows
 
@@ -190,6 +191,24 @@ def test_a_list_is_the_same_alone_as_among_others(own_pages: GraphRetriever, mod
         for name in ("query", "score", "source"):
             assert np.array_equal(getattr(alone, name), getattr(together, name)[at])
     assert len(own_pages.retrieve(from_prefixes([]), 4, mode).query) == 0
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_text_has_the_same_list_without_a_table(own_pages: GraphRetriever, mode: str) -> None:
+    for text in ("", "s", "shoe", "bsg", "zzzz", "red", "umbrella xyz", "boot"):
+        one, other = (
+            own_pages.retrieve_text(text, 4, mode),
+            own_pages.retrieve(from_prefixes([text]), 4, mode),
+        )
+        for name in ("context", "query", "score", "source"):
+            assert np.array_equal(getattr(one, name), getattr(other, name))
+
+
+@given(st.lists(st.integers(0, 5) | st.integers(0, 1000), min_size=1, max_size=300), st.data())
+def test_the_largest_are_those_of_sorting(values: list[int], data: st.DataObject) -> None:
+    most = data.draw(st.integers(1, len(values)))
+    best = sorted(range(len(values)), key=lambda place: (-values[place], place))[:most]
+    assert largest(np.array(values, np.int64), most).tolist() == sorted(best)
 
 
 def test_demand_is_the_sum_over_what_a_text_may_become(own_pages: GraphRetriever) -> None:

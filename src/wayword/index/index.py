@@ -99,8 +99,11 @@ class Index:
         self, typed: str, k: int, mode: str, context: Mapping[str, Any], hidden: Collection[int] = ()
     ) -> list[Completion]:
         """The answer that no list has: computed from the graph."""
-        asked = self.columns.table([typed], context)
-        found = self._policy.complete(asked, min(k + len(hidden), max(k, MOST_ASKED)), mode=mode)
+        most = min(k + len(hidden), max(k, MOST_ASKED))
+        if any(context.get(column) is not None for column in self.columns.values):
+            found = self._policy.complete(self.columns.table([typed], context), most, mode=mode)
+        else:
+            found = self._policy.complete_text(typed, most, mode=mode)
         rows = zip(found.query.tolist(), found.score.tolist(), found.sources(), strict=True)
         return [
             Completion(self.shown[query], score, source)

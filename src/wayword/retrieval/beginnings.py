@@ -6,7 +6,8 @@ The first of these that finds a query answers, so a typed text that is a beginni
 2. "typo": those that start with the text after one edit (a character inserted, deleted or replaced, or two neighbours
    swapped).
 3. "words": those that contain every typed word, the last one as the beginning of a word, in any order.
-4. "typo": those that start with the text after two edits, none of them in its first character, where mistakes are rare.
+4. "typo": those that start with the text after two edits, none of them in its first character, where mistakes are
+   rare. A text whose words are all known is not looked at: they are hardly misspelt.
 5. "words": as 3, with one edit in a word where needed, in as few words as possible.
 6. "similar": those that share the most telling of the words, weighted by how alike they are.
 7. "shorter": those that start with as much of the text's beginning as any does.
@@ -17,19 +18,28 @@ up to 5 one, from 6 two. Characters are code points.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wayword.arrays import check_numbers, check_starts, mapped
 from wayword.features.ragged import Ragged
-from wayword.retrieval.trie import code_points, near, spread, walk
+from wayword.retrieval.trie import (
+    Trie,
+    bare_trie,
+    code_points,
+    code_points_of,
+    near,
+    read_only,
+    spread,
+    trie_of,
+    walk,
+)
 from wayword.retrieval.word_index import WordIndex
 
 SOURCES = ("exact", "typo", "words", "similar", "shorter")
-_ONE = np.ones(1, np.float32)
 MAX_VISITS = 20_000
 """So many nodes of the queries' trie are visited to correct a text: a few milliseconds at most, mostly far fewer."""
 
@@ -53,10 +63,8 @@ class Beginnings:
 
     def __init__(self, texts: Ragged, wanted: NDArray[np.int32], words: WordIndex) -> None:
         self._texts = _frozen(texts)
-        self.wanted = _read_only(wanted)
+        self.wanted = read_only(wanted)
         self._words = WordIndex(_frozen(words.words), _frozen(words.texts), _frozen(words.contents))
-        self._begin = _read_only(self._texts.starts[:-1][self.wanted])
-        self._end = _read_only(self._texts.starts[1:][self.wanted])
 
     @classmethod
     def build(cls, texts: Sequence[str], wanted: NDArray[np.bool_]) -> "Beginnings":
@@ -64,6 +72,12 @@ class Beginnings:
         numbers = np.flatnonzero(wanted)
         words = WordIndex.build([texts[number] for number in numbers.tolist()])
         return cls(code_points(texts), numbers.astype(np.int32), words)
+
+    @cached_property
+    def _wanted_texts(self) -> Trie:
+        """Made when it is first needed: to load compiled code takes longer than to open an index."""
+        begin, end = self._texts.starts[:-1], self._texts.starts[1:]
+        return trie_of(self._texts.values, begin[self.wanted], end[self.wanted])
 
     def save(self, folder: Path) -> None:
         """Write the arrays, one file each."""
@@ -93,55 +107,50 @@ class Beginnings:
         >>> Beginnings.build(["mail", "map", "music"], np.zeros(3, bool)).starting("ma")
         (0, 2)
         """
-        typed = _read_only(code_points([prefix]).values)
+        typed = code_points_of(prefix)
         starts = self._texts.starts
-        length, low, high = walk(self._texts.values, starts[:-1], starts[1:], typed)
+        length, low, high, _ = walk(bare_trie(self._texts.values, starts[:-1], starts[1:]), typed)
         return (low, high) if length == len(typed) else (low, low)
 
     def matches(self, prefix: str) -> Matches:
         """The queries that the first successful way of the list above finds; none if all fail."""
-        typed = _read_only(code_points([prefix]).values)
+        typed = code_points_of(prefix)
         for source, rows, weight in self._ways(typed):
             if len(rows):
-                return Matches(self.wanted[rows], np.broadcast_to(weight, len(rows)), source)
+                return Matches(self.wanted[rows], weight, source)
         return Matches(np.zeros(0, np.int32), np.zeros(0, np.float32), SOURCES[-1])
 
     def ways(self, prefix: str) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.float32]]]:
         """All ways of the list above, whether or not an earlier one succeeds."""
-        return self._ways(_read_only(code_points([prefix]).values))
+        return self._ways(code_points_of(prefix))
 
     def corrected(self, prefix: str, edits: int) -> NDArray[np.int32]:
         """The wanted queries that start with a text at most so many edits from the prefix, whatever its length."""
-        return self.wanted[self._near(_read_only(code_points([prefix]).values), edits)]
+        return self.wanted[self._near(code_points_of(prefix), edits)]
 
     def _ways(self, typed: NDArray[np.int32]) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.float32]]]:
         """Each way with the places, among the wanted queries, of what it finds, and their weights."""
-        length, low, high = walk(self._texts.values, self._begin, self._end, typed)
+        length, low, high, _ = walk(self._wanted_texts, typed)
         if length == len(typed):
-            yield "exact", np.arange(low, high), _ONE
+            yield "exact", *_alike(np.arange(low, high))
         edits = allowed_edits(len(typed))
         if edits >= 1:
-            yield "typo", self._near(typed, 1), _ONE
-        yield "words", self._words.containing(typed, corrected=False), _ONE
-        if edits >= 2:
-            yield "typo", self._near(typed, 2), _ONE
-        yield "words", self._words.containing(typed, corrected=True), _ONE
+            yield "typo", *_alike(self._near(typed, 1))
+        yield "words", *_alike(self._words.containing(typed, corrected=False))
+        if edits >= 2 and not self._words.knows(typed):
+            yield "typo", *_alike(self._near(typed, 2))
+        yield "words", *_alike(self._words.containing(typed, corrected=True))
         yield "similar", *self._words.sharing(typed)
-        yield "shorter", np.arange(low, high if length else low), _ONE
+        yield "shorter", *_alike(np.arange(low, high if length else low))
 
     def _near(self, typed: NDArray[np.int32], edits: int) -> NDArray[np.int64]:
         """The first character is taken as right where the visits do not suffice, or for two edits."""
-        code, begin, end = self._texts.values, self._begin, self._end
-        ranges = np.zeros((0, 2), np.int64)
+        ranges, visits = np.zeros((0, 2), np.int64), MAX_VISITS
         if edits == 1:
-            ranges, visits = near(code, begin, end, typed, edits, False, MAX_VISITS)
-            if visits < MAX_VISITS:
-                return spread(ranges)
-        length, low, high = walk(code, begin, end, typed[:1])
-        if length:
-            rest = _read_only(begin[low:high] + 1)
-            again, _ = near(code, rest, end[low:high], typed[1:], edits, False, MAX_VISITS)
-            ranges = again + low if len(again) else ranges
+            ranges, visits = near(self._wanted_texts, typed, edits, 0, False, MAX_VISITS)
+        if visits >= MAX_VISITS and len(typed):
+            again, _ = near(self._wanted_texts, typed, edits, 1, False, MAX_VISITS)
+            ranges = again if len(again) else ranges
         return spread(ranges)
 
     def _rows(self) -> dict[str, Ragged]:
@@ -162,15 +171,13 @@ def allowed_edits(length: int) -> int:
     return (length >= 3) + (length >= 6)
 
 
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """A plain view: kernels are compiled for one kind of array, built or mapped."""
-    view = np.asarray(array).view()
-    view.setflags(write=False)
-    return view
+def _alike(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Rows of the same weight."""
+    return rows, np.ones(len(rows), np.float32)
 
 
 def _frozen(rows: Ragged) -> Ragged:
-    return Ragged(_read_only(rows.values), _read_only(rows.starts))
+    return Ragged(read_only(rows.values), read_only(rows.starts))
 
 
 def _rows(folder: Path, name: str) -> Ragged:

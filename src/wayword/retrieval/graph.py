@@ -28,6 +28,8 @@ which queries are best. Evaluation and serving share it, so what is measured is 
 GUESSED_DOCUMENTS, GUESSED_QUERIES = 300, 2000
 """The same for a text that is no beginning as it stands, and so many queries at most that it may become, the most
 popular ones: it has no finished list, so its answer is always computed."""
+SAMPLED = 16
+"""Where there are very many, one in so many is looked at first."""
 REMEMBERED, OF_EACH = 1 << 20, 50
 """What texts may become is remembered for so many queries of all texts together, 9 bytes each (each text itself takes
 as much as some queries): 10 MB, in every process that answers."""
@@ -98,15 +100,22 @@ class GraphRetriever:
         typed = self.typed(contexts)
         return self.score(contexts, typed, k, within=typed.within(mode))
 
+    def retrieve_text(self, text: str, k: int, mode: str = ANY) -> Candidates:
+        """As `retrieve`, for one text of whose context nothing is known: to make a table of it takes a while."""
+        query, weight, onward, source = self._matched(text)
+        typed = Typed(Rows.one(query, weight), np.array([source], np.int8), onward)
+        return self._best(typed, k, typed.within(mode), lift=None)
+
     def score(self, contexts: pa.Table, typed: Typed, k: int, within: Rows | None = None) -> Candidates:
         """The best k for each context, of all queries or only those `within`."""
-        factor, row = (
-            self.documents_in.rows(contexts) if self.documents_in else (np.ones((0, 0), np.float32), None)
-        )
+        lift = Lift(*self.documents_in.rows(contexts)) if self.documents_in else None
+        return self._best(typed, k, within, lift)
+
+    def _best(self, typed: Typed, k: int, within: Rows | None, lift: Lift | None) -> Candidates:
         found = self.graph.best(
             typed.members,
             k,
-            lift=None if row is None else Lift(factor, row),
+            lift=lift,
             within=within,
             documents=np.where(typed.source == _SOURCE["exact"], LIVE_DOCUMENTS, GUESSED_DOCUMENTS),
             threads=self._threads,
@@ -168,8 +177,8 @@ class GraphRetriever:
         found = self.beginnings.matches(prefix)
         query, weight = found.query, found.weight
         if found.source != "exact" and len(query) > GUESSED_QUERIES:
-            popular = np.argpartition(-self.popularity[query], GUESSED_QUERIES)[:GUESSED_QUERIES]
-            query, weight = query[np.sort(popular)], weight[np.sort(popular)]
+            popular = largest(self.popularity[query], GUESSED_QUERIES)
+            query, weight = query[popular], weight[popular]
         if found.source != "similar":  # who types a similar query never shows this text
             weight = weight * self.typing[query]
         if found.source == "exact" and len(query) > 1 and self.texts[query[0]] == prefix:
@@ -182,6 +191,25 @@ class GraphRetriever:
         both, shown = _as_recorded(self.recorded, self._place[prefix], query, weight)
         source = found.source if found.source in GOING_ON else "exact"
         return both, shown, np.isin(both, query), _SOURCE[source]
+
+
+def largest(values: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """The places of the largest values, ascending; of equal ones the first. There are `most` or more.
+
+    Of very many values, some of them tell first how large one must be at least: to look at all closely takes long.
+
+    >>> largest(np.array([3, 1, 3, 2, 3]), 2)
+    array([0, 2])
+    """
+    if len(values) > 4 * most:
+        some = np.sort(values[::SAMPLED])
+        enough = np.flatnonzero(values >= some[-(2 * most // SAMPLED) - 1])
+        if most <= len(enough) < len(values):
+            return np.asarray(enough[largest(values[enough], most)])
+    least = np.partition(values, len(values) - most)[len(values) - most]
+    kept = values > least
+    kept[np.flatnonzero(values == least)[: most - np.count_nonzero(kept)]] = True
+    return np.flatnonzero(kept)
 
 
 def _as_recorded(

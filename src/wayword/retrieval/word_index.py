@@ -5,13 +5,14 @@ Words are numbered in the order of their code points, so a word that is still be
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wayword.compiled import compiled
 from wayword.features.ragged import Ragged
-from wayword.retrieval.trie import code_points, known_words, word_ranges
+from wayword.retrieval.trie import Trie, code_points, known_words, trie_of, word_ranges
 
 MAX_CANDIDATES = 1 << 14
 """So many texts of the rarest typed word are looked at, those of the lowest words first."""
@@ -53,6 +54,15 @@ class WordIndex:
             contents,
         )
 
+    @cached_property
+    def _trie(self) -> Trie:
+        return trie_of(self.words.values, self.words.starts[:-1], self.words.starts[1:])
+
+    @cached_property
+    def _telling(self) -> NDArray[np.float64]:
+        """How much each word tells: its rarity, squared."""
+        return np.log1p((len(self.contents.starts) - 1) / np.diff(self.texts.starts)) ** 2
+
     def containing(self, typed: NDArray[np.int32], *, corrected: bool) -> NDArray[np.int64]:
         """The texts that contain every typed word, the last as the beginning of a word; ascending.
 
@@ -65,17 +75,23 @@ class WordIndex:
         >>> index.containing(code_points(["plyer vdi"]).values, corrected=True)
         array([1])
         """
-        starts = self.words.starts
         corrected_from = CORRECTED_FROM if corrected else len(typed) + 1
-        ranges, owner, known = word_ranges(
-            self.words.values, starts[:-1], starts[1:], typed, corrected_from, MAX_VISITS
-        )
+        ranges, owner, known = word_ranges(self._trie, typed, corrected_from, MAX_VISITS)
         if not known:
             return np.zeros(0, np.int64)
         candidates = _rarest(self.texts.values, self.texts.starts, ranges, owner, MAX_CANDIDATES)
         return _with_every_word(
             self.contents.values, self.contents.starts, candidates, ranges, owner, MAX_COMPARISONS
         )
+
+    def knows(self, typed: NDArray[np.int32]) -> bool:
+        """Whether every typed word is one of the words, the last at least the beginning of one.
+
+        >>> index = WordIndex.build(["video call", "mail"])
+        >>> [index.knows(code_points([typed]).values) for typed in ("mail vid", "vid mail", "mail vdi")]
+        [True, False, False]
+        """
+        return word_ranges(self._trie, typed, len(typed) + 1, MAX_VISITS)[2]
 
     def sharing(self, typed: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """The texts most like the typed one by the words they share, rare words heavy; ascending, with a weight each.
@@ -85,10 +101,14 @@ class WordIndex:
         >>> query.tolist(), (100 * weight).round().tolist()
         ([1, 2], [100.0, 52.0])
         """
-        starts = self.words.starts
-        ranges = known_words(self.words.values, starts[:-1], starts[1:], typed, CORRECTED_FROM)
+        ranges = known_words(self._trie, typed, CORRECTED_FROM)
         return _most_alike(
-            self.texts.values, self.texts.starts, self.contents.values, self.contents.starts, ranges
+            self.texts.values,
+            self.texts.starts,
+            self.contents.values,
+            self.contents.starts,
+            self._telling,
+            ranges,
         )
 
 
@@ -98,38 +118,31 @@ def _most_alike(
     starts: NDArray[np.int64],
     contents: NDArray[np.int32],
     content_starts: NDArray[np.int64],
+    telling: NDArray[np.float64],
     ranges: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """The texts of largest cosine: Σ over shared words of rarity² / length, rarity = log(1 + texts/texts with it)."""
+    """The texts of largest cosine: Σ over shared words of rarity² / length, rarity = log(1 + texts/texts with it).
+
+    `telling` is each word's rarity².
+    """
     of_word = starts[ranges[:, 1]] - starts[ranges[:, 0]]
-    shown = np.zeros(len(ranges), np.bool_)
-    total = 0
-    for word in np.argsort(of_word):
-        if 0 < of_word[word] <= TOO_COMMON and total + of_word[word] <= MAX_SHARING:
-            shown[word] = True
-            total += of_word[word]
-    keys = np.empty(total, np.int64)
-    count = 0
-    for word in np.flatnonzero(shown):
-        for text in texts[starts[ranges[word, 0]] : starts[ranges[word, 1]]]:
-            keys[count] = text * len(ranges) + word
-            count += 1
-    keys.sort()
+    keys = _texts_of_words(texts, starts, ranges, of_word)
     size = len(content_starts) - 1
-    found, score = np.empty(total, np.int64), np.zeros(total)
+    told = np.log1p(size / np.maximum(of_word, 1)) ** 2
+    found, score = np.empty(len(keys), np.int64), np.zeros(len(keys))
     count = 0
-    for place in range(total):
-        text, word = keys[place] // len(ranges), keys[place] % len(ranges)
+    for place in range(len(keys)):
         if place > 0 and keys[place] == keys[place - 1]:
             continue
+        text = keys[place] // len(ranges)
         if count == 0 or found[count - 1] != text:
             found[count] = text
             count += 1
-        score[count - 1] += np.log1p(size / of_word[word]) ** 2
+        score[count - 1] += told[keys[place] - text * len(ranges)]
     for place in range(count):
         length = 0.0
         for word in contents[content_starts[found[place]] : content_starts[found[place] + 1]]:
-            length += np.log1p(size / (starts[word + 1] - starts[word])) ** 2
+            length += telling[word]
         score[place] /= np.sqrt(length)
     found, score = found[:count], score[:count]
     if count > MOST_ALIKE:
@@ -137,6 +150,29 @@ def _most_alike(
         found, score = found[kept][:MOST_ALIKE], score[kept][:MOST_ALIKE]
     best = score.max() if len(score) else 1.0
     return found, ((score / best) ** SHARPNESS).astype(np.float32)
+
+
+@compiled
+def _texts_of_words(
+    texts: NDArray[np.int32], starts: NDArray[np.int64], ranges: NDArray[np.int64], of_word: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """text · typed words + typed word for each text that has one, ascending, without words that are too common."""
+    shown = np.zeros(len(ranges), np.bool_)
+    total = 0
+    for word in np.argsort(of_word):
+        if 0 < of_word[word] <= TOO_COMMON and total + of_word[word] <= MAX_SHARING:
+            shown[word] = True
+            total += of_word[word]
+    keys = np.empty(total, np.int64)
+    count, ascending = 0, True
+    for word in np.flatnonzero(shown):
+        for text in texts[starts[ranges[word, 0]] : starts[ranges[word, 1]]]:
+            keys[count] = text * len(ranges) + word
+            ascending = ascending and (count == 0 or keys[count - 1] <= keys[count])
+            count += 1
+    if not ascending:
+        keys.sort()
+    return keys
 
 
 @compiled
