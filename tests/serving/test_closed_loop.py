@@ -127,7 +127,7 @@ def _utility(world: World, server: Server) -> tuple[np.ndarray, set[str]]:
 def test_what_people_do_with_completions_makes_them_better(tmp_path: Path) -> None:
     data = simulate("packages", clicks=4000, depth=20, out=tmp_path / "data", seed=3)
     early = tmp_path / "early.parquet"
-    pq.write_table(pq.read_table(data / "clicks.parquet").slice(0, 2500), early)
+    pq.write_table(pq.read_table(data / "clicks.parquet").slice(0, 1500), early)
     world = World(data)
     settings = tmp_path / "wayword.toml"
     settings.write_text(SETTINGS.format(share=0.6))
