@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from small_graphs import Small, smalls
 
-from wayword.demand.lexicon import PRIOR, STEP, _Given, margins
+from wayword.demand.lexicon import PRIOR, STEP, _given, _judge, _learned, margins
 
 Key = tuple[object, ...]
 
@@ -34,8 +34,8 @@ class Slow:
             self._keys(
                 int(a),
                 round(-2 * log(p, 2)),
-                wording.queries.word[wording.queries.starts[q] : wording.queries.starts[q + 1]].tolist(),
-                wording.documents.word[
+                wording.queries.values[wording.queries.starts[q] : wording.queries.starts[q + 1]].tolist(),
+                wording.documents.values[
                     wording.documents.starts[a] : wording.documents.starts[a + 1]
                 ].tolist(),
             )
@@ -83,10 +83,12 @@ def test_it_learns_as_the_slow_reference_does(small: Small, random: Random) -> N
         return
     orders = [random.sample(rows, len(rows)) for _ in range(2)]
     slow = Slow(small)
-    given_ = _Given(small.around(pairs).wording, pairs, slow.clicked, slow.could)
-    model = given_.learn(np.array(rows), np.ones(len(rows)), [np.array(order) for order in orders])
+    known = _given(small.around(pairs).wording, pairs)
+    base, weights = _learned(
+        known, slow.clicked, slow.could, np.array(rows), np.ones(len(rows)), [np.array(o) for o in orders]
+    )
     judged = np.zeros(len(rows))
-    model.judge(np.array(rows), judged)
+    _judge(np.array(rows), known, base, weights, judged)
     assert judged.tolist() == pytest.approx(slow.learn(orders), rel=1e-3, abs=1e-3)
 
 

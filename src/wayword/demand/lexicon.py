@@ -1,6 +1,6 @@
 """Lexicon: which words of queries go with which documents, and with which words of theirs.
 
-People who ask for "fox development files" want libfox, and so do those who ask for "bird development files" want
+People who ask for "fox development files" want libfox, and those who ask for "bird development files" want
 libbird: "development files" that a document does not say, beside "lib" that the query does not, tell of both. A linear
 model learns a weight for each word that only one of the two says, for each pair of such words, for each document, and
 for each document with each word of a query. It maximises the likelihood of `relevance`. Each pair is judged by a model
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from wayword.compiled import compiled
 from wayword.demand.examples import examples
 from wayword.demand.pairs import Floats, Pairs
-from wayword.demand.wording import Wording, Words
+from wayword.demand.wording import Wording
 
 FOLDS, EPOCHS = 4, 2
 STEP = 0.2
@@ -27,7 +27,7 @@ BITS = 22
 """Weights are found by a hash of so many bits; few share one by chance."""
 MOST_WORDS = 24
 """So many words of a query, and of a document, are looked at."""
-_ROOM = 8 + 3 * MOST_WORDS + MOST_WORDS * MOST_WORDS
+_PLACES = 8 + 3 * MOST_WORDS + MOST_WORDS * MOST_WORDS
 
 
 def margins(
@@ -42,68 +42,46 @@ def margins(
     rows, weight = examples(clicked, could, rng)
     fold = rng.integers(0, FOLDS, len(pairs))
     orders = [rng.permutation(len(rows)) for _ in range(EPOCHS)]
-    given = _Given(wording, pairs, clicked, could)
+    given = _given(wording, pairs)
     found = np.zeros(len(pairs))
 
     def judge(number: int) -> None:
         own = fold == number
         learned = [order[~own[rows[order]]] for order in orders]
-        given.learn(rows, weight, learned).judge(np.flatnonzero(own), found)
+        base, weights = _learned(given, clicked, could, rows, weight, learned)
+        _judge(np.flatnonzero(own), given, base, weights, found)
 
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(judge, range(FOLDS)))
     return found
 
 
-class _Model:
-    """Weights by the hash of what they are for."""
-
-    def __init__(self, given: "_Given", base: float, weights: NDArray[np.float32]) -> None:
-        self._given, self._base, self._weights = given, base, weights
-
-    def judge(self, rows: NDArray[np.int64], found: Floats) -> None:
-        """Write the margins of these pairs."""
-        _judge(rows, *self._given.arrays, self._base, self._weights, found)
+def _given(wording: Wording, pairs: Pairs) -> tuple[Any, ...]:
+    """What is known of the pairs, as compiled code takes it: query, document, class of its place, words of both."""
+    place = np.clip(np.round(-2 * np.log2(np.maximum(pairs.p, 1e-9))), 0, 63).astype(np.int64)
+    return pairs.query, pairs.document, place, wording.queries.arrays, wording.documents.arrays
 
 
-class _Given:
-    """What is known of the pairs, as compiled code takes it."""
+def _learned(
+    given: tuple[Any, ...],
+    clicked: NDArray[np.bool_],
+    could: Floats,
+    rows: NDArray[np.int64],
+    weight: Floats,
+    orders: list[NDArray[np.int64]],
+) -> tuple[float, NDArray[np.float32]]:
+    """(base, weights by their place) after a pass over the examples in each order.
 
-    def __init__(self, wording: Wording, pairs: Pairs, clicked: NDArray[np.bool_], could: Floats) -> None:
-        place = np.minimum(np.round(-2 * np.log2(np.maximum(pairs.p, 1e-9))), 63).astype(np.int64)
-        self.arrays = (
-            pairs.query,
-            pairs.document,
-            np.maximum(place, 0),
-            _plain(wording.queries),
-            _plain(wording.documents),
-        )
-        self._clicked, self._could = clicked, could
-
-    def learn(self, rows: NDArray[np.int64], weight: Floats, orders: list[NDArray[np.int64]]) -> _Model:
-        """A pass over the examples in each order; `weight` is how many pairs each of them stands for."""
-        clicked = self._clicked[rows[orders[0]]]
-        share = float(np.clip(clicked.sum() / max(weight[orders[0]].sum(), 1.0), 1e-6, 0.5))
-        base = float(np.log(share / (1 - share)))
-        weights, squares = np.zeros(1 << BITS, np.float32), np.ones(1 << BITS, np.float32)
-        often = _count(rows[orders[0]], *self.arrays)
-        for order in orders:
-            _learn(
-                rows[order],
-                weight[order],
-                *self.arrays,
-                self._clicked,
-                self._could,
-                base,
-                often,
-                weights,
-                squares,
-            )
-        return _Model(self, base, weights)
-
-
-def _plain(words: Words) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    return words.starts, words.word
+    `rows` are the examples' pairs, `weight` how many pairs each stands for.
+    """
+    first = orders[0]
+    share = float(np.clip(clicked[rows[first]].sum() / max(weight[first].sum(), 1.0), 1e-6, 0.5))
+    base = float(np.log(share / (1 - share)))
+    weights, squares = np.zeros(1 << BITS, np.float32), np.ones(1 << BITS, np.float32)
+    often = _count(rows[first], given)
+    for order in orders:
+        _learn(rows[order], weight[order], given, clicked, could, base, often, weights, squares)
+    return base, weights
 
 
 @compiled
@@ -132,15 +110,22 @@ def _only(of: Any, other: Any, number: Any, beside: Any, out: Any) -> Any:
 
 
 @compiled
-def _features(
-    q: Any, a: Any, place: Any, queries: Any, documents: Any, asked: Any, told: Any, out: Any
-) -> Any:
-    """Where the weights of a pair are found; how many."""
+def _room() -> Any:
+    """Room for the words that only one of the two says, and for the places of weights."""
+    return np.empty(MOST_WORDS, np.int64), np.empty(MOST_WORDS, np.int64), np.empty(_PLACES, np.int64)
+
+
+@compiled
+def _places(row: Any, given: Any, room: Any) -> Any:
+    """Where the weights of a pair are found."""
+    query, document, place, queries, documents = given
+    asked, told, out = room
+    q, a = query[row], document[row]
     only_asked, both = _only(queries, documents, q, a, asked)
     only_told, _ = _only(documents, queries, a, q, told)
     starts, word = queries
     out[0] = _place(0, a, 0)
-    out[1] = _place(1, place, 0)
+    out[1] = _place(1, place[row], 0)
     out[2] = _place(2, both, only_asked)
     out[3] = _place(3, both, only_told)
     n = 4
@@ -156,19 +141,24 @@ def _features(
     for i in range(starts[q], min(starts[q + 1], starts[q] + MOST_WORDS)):
         out[n] = _place(7, word[i], a)
         n += 1
-    return n
+    return out[:n]
 
 
 @compiled
-def _count(rows: Any, query: Any, document: Any, place: Any, queries: Any, documents: Any) -> Any:
+def _margin(places: Any, base: Any, weights: Any) -> Any:
+    margin = base
+    for place in places:
+        margin += weights[place]
+    return margin
+
+
+@compiled
+def _count(rows: Any, given: Any) -> Any:
     """How many of the pairs have each weight."""
-    often = np.zeros(1 << BITS, np.float32)
-    asked, told = np.empty(MOST_WORDS, np.int64), np.empty(MOST_WORDS, np.int64)
-    out = np.empty(_ROOM, np.int64)
+    often, room = np.zeros(1 << BITS, np.float32), _room()
     for row in rows:
-        n = _features(query[row], document[row], place[row], queries, documents, asked, told, out)
-        for i in range(n):
-            often[out[i]] += 1
+        for place in _places(row, given, room):
+            often[place] += 1
     return often
 
 
@@ -176,11 +166,7 @@ def _count(rows: Any, query: Any, document: Any, place: Any, queries: Any, docum
 def _learn(
     rows: Any,
     stands_for: Any,
-    query: Any,
-    document: Any,
-    place: Any,
-    queries: Any,
-    documents: Any,
+    given: Any,
     clicked: Any,
     could: Any,
     base: Any,
@@ -189,41 +175,23 @@ def _learn(
     squares: Any,
 ) -> None:
     """One pass: each weight goes down its slope, the less far the more it went before (AdaGrad)."""
-    asked, told = np.empty(MOST_WORDS, np.int64), np.empty(MOST_WORDS, np.int64)
-    out = np.empty(_ROOM, np.int64)
+    room = _room()
     for at in range(len(rows)):
         row = rows[at]
-        n = _features(query[row], document[row], place[row], queries, documents, asked, told, out)
-        margin = base
-        for i in range(n):
-            margin += weights[out[i]]
-        share = 1 / (1 + np.exp(-margin))
+        places = _places(row, given, room)
+        share = 1 / (1 + np.exp(-_margin(places, base, weights)))
         slope = share - 1
         if not clicked[row]:
             slope = could[row] * share * (1 - share) / max(1 - could[row] * share, 1e-9) * stands_for[at]
-        for i in range(n):
-            to = out[i]
-            step = slope + PRIOR * weights[to] / often[to]
-            squares[to] += step * step
-            weights[to] -= STEP * step / np.sqrt(squares[to])
+        for place in places:
+            step = slope + PRIOR * weights[place] / often[place]
+            squares[place] += step * step
+            weights[place] -= STEP * step / np.sqrt(squares[place])
 
 
 @compiled
-def _judge(
-    rows: Any,
-    query: Any,
-    document: Any,
-    place: Any,
-    queries: Any,
-    documents: Any,
-    base: Any,
-    weights: Any,
-    found: Any,
-) -> None:
-    asked, told = np.empty(MOST_WORDS, np.int64), np.empty(MOST_WORDS, np.int64)
-    out = np.empty(_ROOM, np.int64)
+def _judge(rows: Any, given: Any, base: Any, weights: Any, found: Any) -> None:
+    """Write the margins of these pairs."""
+    room = _room()
     for row in rows:
-        n = _features(query[row], document[row], place[row], queries, documents, asked, told, out)
-        found[row] = base
-        for i in range(n):
-            found[row] += weights[out[i]]
+        found[row] = _margin(_places(row, given, room), base, weights)

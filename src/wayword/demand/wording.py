@@ -7,6 +7,7 @@ queries that show the document best, the one whose words are shared most by othe
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from numpy.typing import NDArray
 from wayword.compiled import compiled
 from wayword.demand.pairs import Floats, Pairs
 from wayword.documents.terms import query_terms
+from wayword.features.ragged import Ragged
+from wayword.features.texts import characters
 from wayword.text import normalise
 
 NAMES = (
@@ -45,31 +48,16 @@ _LETTERS = regex.compile(r"(?:\p{L}\p{M}*)+")
 
 
 @dataclass(frozen=True)
-class Words:
-    """Which words each owner has, by number: those of owner i are `word[starts[i]:starts[i + 1]]`, ascending."""
-
-    starts: NDArray[np.int64]
-    word: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, texts: Iterable[Sequence[str]], numbers: dict[str, int]) -> "Words":
-        """New words get the next numbers."""
-        found = [sorted({numbers.setdefault(word, len(numbers)) for word in words}) for words in texts]
-        starts = np.r_[0, np.cumsum([len(of_one) for of_one in found], dtype=np.int64)]
-        return cls(starts, np.fromiter((w for of_one in found for w in of_one), np.int64, int(starts[-1])))
-
-
-@dataclass(frozen=True)
 class Wording:
     """The words of queries, titles and names, how rare each word is, and the first result of each query."""
 
-    queries: Words
-    titles: Words
-    names: Words
-    documents: Words
+    queries: Ragged
+    titles: Ragged
+    names: Ragged
+    documents: Ragged
     """Of titles and names together."""
-    characters: Words
-    """Of names, in their order."""
+    characters: Ragged
+    """Of names."""
     rarity: Floats
     first: NDArray[np.int64]
 
@@ -77,54 +65,45 @@ class Wording:
     def of(cls, texts: Sequence[str], names: Sequence[str], titles: Sequence[str], pairs: Pairs) -> "Wording":
         """`names` and `titles` are those of the documents; a title that is not known is empty."""
         numbers: dict[str, int] = {}
-        queries = Words.of(map(query_terms, texts), numbers)
-        asked = np.bincount(queries.word, minlength=len(numbers))
-        guessed = _shown_best(queries, len(numbers), pairs) if not all(titles) else np.full(len(names), -1)
-        worded = (
-            query_terms(title)[:LONGEST_TITLE] if title else (query_terms(texts[query]) if query >= 0 else [])
-            for title, query in zip(titles, guessed.tolist(), strict=True)
-        )
-        of_titles = Words.of(worded, numbers)
-        of_names = Words.of((_LETTERS.findall(normalise(name)) for name in names), numbers)
+        queries = _numbered(map(query_terms, texts), numbers)
+        asked = np.bincount(queries.values, minlength=len(numbers))
+        entitled = _entitled(texts, titles, queries, pairs)
+        named = [_LETTERS.findall(normalise(name)) for name in names]
+        of_titles, of_names = _numbered(entitled, numbers), _numbered(named, numbers)
         rarity = np.full(len(numbers), np.log(max(len(texts), 1)) + 1.0)
         rarity[: len(asked)] -= np.log(np.maximum(asked, 1))
-        codes = [np.frombuffer(name[:LONGEST_NAME].encode("utf-32-le"), np.uint32) for name in names]
-        characters = Words(
-            np.r_[0, np.cumsum([len(c) for c in codes], dtype=np.int64)],
-            np.concatenate([np.empty(0, np.uint32), *codes]).astype(np.int64),
+        return cls(
+            queries,
+            of_titles,
+            of_names,
+            _numbered(map(chain, entitled, named), numbers),
+            characters([name[:LONGEST_NAME] for name in names]),
+            rarity,
+            _first(pairs),
         )
-        together = _together(of_titles, of_names)
-        return cls(queries, of_titles, of_names, together, characters, rarity, _first(pairs))
 
     def columns(self, pairs: Pairs) -> list[NDArray[np.float32]]:
         """In the order of `NAMES`, a value for each pair."""
         of_titles = _of_titles(
-            pairs.query, pairs.document, _plain(self.queries), _plain(self.titles), self.rarity
+            pairs.query, pairs.document, self.queries.arrays, self.titles.arrays, self.rarity
         )
         of_names = _of_names(
             pairs.query,
             pairs.document,
             self.first,
-            _plain(self.queries),
-            _plain(self.names),
-            _plain(self.characters),
+            self.queries.arrays,
+            self.names.arrays,
+            self.characters.arrays,
             self.rarity,
         )
         return [*of_titles, *of_names]
 
 
-def _plain(words: Words) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    return words.starts, words.word
-
-
-def _together(one: Words, other: Words) -> Words:
-    """The words that either has."""
-    owner = np.r_[
-        np.repeat(np.arange(len(one.starts) - 1), np.diff(one.starts)),
-        np.repeat(np.arange(len(other.starts) - 1), np.diff(other.starts)),
-    ]
-    both = np.unique(np.c_[owner, np.r_[one.word, other.word]], axis=0)
-    return Words(np.searchsorted(both[:, 0], np.arange(len(one.starts))).astype(np.int64), both[:, 1].copy())
+def _numbered(texts: Iterable[Iterable[str]], numbers: dict[str, int]) -> Ragged:
+    """The distinct words of each text by number, ascending; new words get the next numbers."""
+    found = [sorted({numbers.setdefault(word, len(numbers)) for word in words}) for words in texts]
+    lengths = np.fromiter(map(len, found), np.int64, len(found))
+    return Ragged.from_lengths(np.fromiter(chain.from_iterable(found), np.int64, int(lengths.sum())), lengths)
 
 
 def _first(pairs: Pairs) -> NDArray[np.int64]:
@@ -135,12 +114,21 @@ def _first(pairs: Pairs) -> NDArray[np.int64]:
     return first
 
 
-def _shown_best(queries: Words, words: int, pairs: Pairs) -> NDArray[np.int64]:
+def _entitled(texts: Sequence[str], titles: Sequence[str], queries: Ragged, pairs: Pairs) -> list[list[str]]:
+    """The words of each document's title, given or read off the pages."""
+    guessed = [-1] * len(titles) if all(titles) else _shown_best(queries, pairs).tolist()
+    return [
+        query_terms(title)[:LONGEST_TITLE] if title else query_terms(texts[query]) if query >= 0 else []
+        for title, query in zip(titles, guessed, strict=True)
+    ]
+
+
+def _shown_best(queries: Ragged, pairs: Pairs) -> NDArray[np.int64]:
     """For each document the query whose text may stand for its title, -1 where none shows it."""
     order = np.argsort(pairs.document, kind="stable")
     starts = np.searchsorted(pairs.document[order], np.arange(pairs.documents + 1))
     found: NDArray[np.int64] = _most_shared(
-        starts, pairs.query[order], pairs.p[order], _plain(queries), words
+        starts, pairs.query[order], pairs.p[order], queries.arrays, int(queries.values.max(initial=-1)) + 1
     )
     return found
 

@@ -38,6 +38,11 @@ class Ragged:
         """The row of each value."""
         return np.repeat(np.arange(len(self.starts) - 1), self.lengths)
 
+    @property
+    def arrays(self) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """As compiled code takes it: where rows start, values."""
+        return self.starts, self.values
+
     def take(self, rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
         """(places, values): the values of the given rows one after another, each with its place in `rows`."""
         begin = self.starts[rows]
