@@ -1,135 +1,38 @@
-"""A real browser and a real server: what the tests of the page and of the script for other sites share."""
+"""A real browser: what the tests of the page and of the script for other sites share."""
 
 import functools
-import json
-import os
 import shutil
-import signal
-import socket
-import subprocess
-import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError
-from urllib.parse import urlencode
-from urllib.request import urlopen
 
 import pytest
 from playwright.sync_api import Browser, FloatRect, Locator, Page, expect, sync_playwright
 
-PATIENCE = 60.0
-"""Seconds after which something that is waited for is taken not to come."""
+from servers import PATIENCE, Server, eventually, serving
+
 expect.set_options(timeout=1000 * PATIENCE)
 
 
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+def served(workspace: Path, *options: object) -> AbstractContextManager[Server]:
+    """A server that lets a browser ask as often as it likes."""
+    return serving(workspace, "--rate", 0, *options)
 
 
-def eventually(happened: Callable[[], Any]) -> Any:
-    """What it gives, as soon as that is true."""
-    until = time.monotonic() + PATIENCE
-    while not (found := happened()):
-        assert time.monotonic() < until, "it does not happen"
-        time.sleep(0.02)
+def records_of(server: Server, page: Page, count: int) -> list[dict[str, Any]]:
+    """So many records of the person at a page, once they are there."""
+    client = page.evaluate("localStorage.getItem('wayword.client_id')")
+
+    def of_client() -> list[dict[str, Any]]:
+        found = [record for record in server.records() if record["client_id"] == client]
+        return found if len(found) >= count else []
+
+    found: list[dict[str, Any]] = eventually(of_client)
     return found
-
-
-class Server:
-    """`wayword serve` in a process of its own, on a port that stays the same."""
-
-    def __init__(self, workspace: Path, *options: str) -> None:
-        self.workspace, self.port = workspace, free_port()
-        self.address = f"http://127.0.0.1:{self.port}"
-        self._command = [
-            sys.executable,
-            "-m",
-            "wayword",
-            "serve",
-            workspace,
-            "--port",
-            self.port,
-            "--rate",
-            0,
-        ]
-        self._command += options
-        self._log = workspace.parent / f"serve-{self.port}.log"
-        self.start()
-
-    def start(self) -> None:
-        with self._log.open("ab") as log:
-            command = [str(word) for word in self._command]
-            self._process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
-        eventually(self._answers)
-
-    def _answers(self) -> bool:
-        assert self._process.poll() is None, self._log.read_text()
-        try:
-            with urlopen(f"{self.address}/healthz") as answer:  # noqa: S310
-                return bool(answer.status == 200)
-        except OSError:
-            return False
-
-    def kill(self) -> None:
-        """As when the machine goes: no request is answered to its end."""
-        os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-
-    def stop(self) -> None:
-        if self._process.poll() is None:
-            self._process.terminate()
-            self._process.wait()
-
-    def get(self, name: str, **parameters: object) -> Any:
-        """What it answers to a program."""
-        try:
-            with urlopen(f"{self.address}/{name}?{urlencode(parameters)}") as answer:  # noqa: S310
-                return json.load(answer)
-        except HTTPError as refused:
-            return json.load(refused)
-
-    def queries(self, prefix: str, **parameters: object) -> list[str]:
-        """The completions that it gives."""
-        return [one["query"] for one in self.get("complete", prefix=prefix, **parameters)["completions"]]
-
-    def records(self) -> list[dict[str, Any]]:
-        """The events and queries that are on disk, in their order."""
-        lines = [
-            line
-            for file in sorted((self.workspace / "events").glob("*.ndjson"))
-            for line in file.read_text(encoding="utf-8").splitlines()
-        ]
-        assert all(json.loads(line)["index"]["_index"].startswith("ubi_") for line in lines[::2])
-        return [json.loads(line) for line in lines[1::2]]
-
-    def records_of(self, page: Page, count: int) -> list[dict[str, Any]]:
-        """So many records of the person at a page, once they are there."""
-        client = page.evaluate("localStorage.getItem('wayword.client_id')")
-
-        def of_client() -> list[dict[str, Any]]:
-            found = [record for record in self.records() if record["client_id"] == client]
-            return found if len(found) >= count else []
-
-        found: list[dict[str, Any]] = eventually(of_client)
-        return found
-
-
-@contextmanager
-def served(workspace: Path, *options: str) -> Iterator[Server]:
-    """A server for as long as it is needed."""
-    server = Server(workspace, *options)
-    try:
-        yield server
-    finally:
-        server.stop()
 
 
 @contextmanager

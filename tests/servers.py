@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from urllib.parse import urlencode
 
 TOKEN = "a-token-for-the-tests"  # noqa: S105
 PATIENCE = 120.0
+"""Seconds after which something that is waited for is taken not to come."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +35,39 @@ class Got:
 
 
 class Server:
-    """One that runs."""
+    """`wayword serve` in a process of its own, on a port that stays the same."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]", port: int, errors: Path) -> None:
-        self.process, self.port, self._errors = process, port, errors
+    def __init__(self, workspace: Path, options: Sequence[object], port: int, environment: Mapping[str, str]):
+        self.workspace, self.port = workspace, port
+        self.address = f"http://127.0.0.1:{port}"
+        self._command = ["serve", workspace, "--port", port, *options]
+        self._environment = {**os.environ, **environment}
+        self._errors = workspace.parent / f"server-{port}.txt"
+        self.start()
+
+    def start(self) -> None:
+        """At first, and again after it was stopped."""
+        with self._errors.open("ab") as file:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "wayword", *map(str, self._command)],
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=file,
+                start_new_session=True,
+                env=self._environment,
+            )
+        try:
+            eventually(self._answers)
+        except BaseException:
+            self.stop(signal.SIGKILL)
+            raise
+
+    def _answers(self) -> bool:
+        assert self.process.poll() is None, self.errors
+        try:
+            return bool(self.ask("GET", "/healthz").status)
+        except OSError:
+            return False
 
     def ask(
         self,
@@ -64,12 +94,32 @@ class Server:
         """`POST /events`."""
         return self.ask("POST", "/events", json.dumps(records).encode())
 
+    def queries(self, prefix: str, **parameters: object) -> list[str]:
+        """The completions that it gives."""
+        return [
+            one["query"] for one in self.get("/complete", prefix=prefix, **parameters).json["completions"]
+        ]
+
+    def records(self) -> list[dict[str, Any]]:
+        """The events and queries that are on disk, in their order."""
+        lines = [
+            line
+            for file in sorted((self.workspace / "events").glob("*.ndjson"))
+            for line in file.read_text(encoding="utf-8").splitlines()
+        ]
+        assert all(json.loads(line)["index"]["_index"].startswith("ubi_") for line in lines[::2])
+        return [json.loads(line) for line in lines[1::2]]
+
     def stop(self, number: int = signal.SIGTERM) -> int:
-        """Send a signal and wait for the end; the exit code."""
-        if number == signal.SIGKILL:
-            os.killpg(self.process.pid, number)
-        elif self.process.poll() is None:
-            self.process.send_signal(number)
+        """Send a signal, unless it has ended, and wait for the end; the exit code.
+
+        `SIGKILL` is for all of its processes: as when the machine goes, no request is answered to its end.
+        """
+        if self.process.poll() is None:
+            if number == signal.SIGKILL:
+                os.killpg(self.process.pid, number)
+            else:
+                self.process.send_signal(number)
         return self.process.wait(PATIENCE)
 
     @property
@@ -85,39 +135,22 @@ def free_port() -> int:
         return int(found.getsockname()[1])
 
 
+def eventually(happened: Callable[[], Any]) -> Any:
+    """What it gives, as soon as that is true."""
+    until = time.monotonic() + PATIENCE
+    while not (found := happened()):
+        assert time.monotonic() < until, "it does not happen"
+        time.sleep(0.02)
+    return found
+
+
 @contextmanager
 def serving(
     workspace: Path, *options: object, port: int | None = None, **environment: str
 ) -> Iterator[Server]:
-    """`wayword serve`, until the end of the block."""
-    port = port or free_port()
-    errors = workspace.parent / f"server-{port}.txt"
-    with errors.open("wb") as file:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "wayword", "serve", workspace, "--port", str(port), *map(str, options)],
-            stdin=subprocess.DEVNULL,
-            stdout=file,
-            stderr=file,
-            start_new_session=True,
-            env={**os.environ, **environment},
-        )
-    server = Server(process, port, errors)
+    """A server, until the end of the block."""
+    server = Server(workspace, options, port or free_port(), environment)
     try:
-        _wait(server)
         yield server
     finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait(PATIENCE)
-
-
-def _wait(server: Server) -> None:
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until:
-        try:
-            server.ask("GET", "/healthz")
-            return
-        except OSError:
-            assert server.process.poll() is None, server.errors
-            time.sleep(0.05)
-    raise AssertionError(f"The server does not answer: {server.errors}")
+        server.stop(signal.SIGKILL)

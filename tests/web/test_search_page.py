@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from browsing import Server, accessible, active, box, opened, options, served, shown
+from browsing import accessible, active, box, opened, options, records_of, served, shown
 from runs import Made
+from servers import Server
 
 pytestmark = pytest.mark.browser
 
@@ -240,7 +242,7 @@ def test_wanted_documents_are_marked_with_their_share(page: Page, server: Server
     expected = both(server, "vi")
     typed(page, "vi", expected)
     page.keyboard.press("ArrowDown")
-    told = server.get("explain", prefix="vi", query=expected[0])
+    told = server.get("/explain", prefix="vi", query=expected[0]).json
     expect(page.get_by_role("heading", name=f"Where this query leads {expected[0]}")).to_be_visible()
     rows = page.locator(".results li")
     expect(rows).to_have_count(len(told["results"]))
@@ -330,7 +332,7 @@ def test_searches_can_be_gone_back_to_and_sent_to_others(
     expect(page.locator("#search")).to_have_value(one)
     expect(page).to_have_title(f"{one} – Wayword")
     page.locator(".results button").first.click()
-    found = [record for record in server.records_of(page, 3) if "user_query" in record]
+    found = [record for record in records_of(server, page, 3) if "user_query" in record]
     assert [record.get("action_name") for record in found] == [None, None, "click"]
     assert found[2]["query_id"] == found[0]["query_id"] != found[1]["query_id"]
     with opened(browser, page.url) as theirs:
@@ -382,7 +384,7 @@ def test_a_server_that_goes_is_missed_calmly_and_found_again(
     with served(workspace) as server, opened(browser, server.address) as page:
         expected = both(server, "video pl")
         typed(page, "vid", both(server, "vid"))
-        server.kill()
+        server.stop(signal.SIGKILL)
         page.locator("#search").press_sequentially("eo pl")
         expect(page.locator("#notice")).to_contain_text("The service cannot be reached just now.")
         expect(page.locator("#search")).to_have_value("video pl")
@@ -401,11 +403,11 @@ def test_a_search_that_met_no_server_is_answered_when_it_is_back(
     with served(workspace) as server, opened(browser, server.address) as page:
         expected = both(server, "vi")
         typed(page, "vi", expected)
-        server.kill()
+        server.stop(signal.SIGKILL)
         page.keyboard.press("ArrowUp")  # where the first one leads may be known already
         page.keyboard.press("Enter")
         expect(page.locator("#notice")).to_contain_text("cannot be reached")
         server.start()
         expect(page.get_by_role("heading", name=f"Results for {expected[-1]}")).to_be_visible()
-        found = server.records_of(page, 4)  # shown twice, picked, searched: none was lost
+        found = records_of(server, page, 4)  # shown twice, picked, searched: none was lost
         assert {record.get("query_id") for record in found} == {found[0]["query_id"]}

@@ -1,14 +1,16 @@
 """The script on a page of another site: the field it is put on, the form it is in, and the site's own styles."""
 
 import re
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from browsing import Server, accessible, active, box, opened, options, served, shown, site
+from browsing import accessible, active, box, opened, options, records_of, served, shown, site
 from runs import Made
+from servers import Server
 
 pytestmark = pytest.mark.browser
 
@@ -65,7 +67,7 @@ def test_a_pick_fills_the_field_sends_the_form_and_is_on_disk(shop: Shop) -> Non
         assert accessible(page) == []
         page.keyboard.press("Enter")
         page.wait_for_url(f"{shop.address}/results.html?q={expected[1].replace(' ', '+')}")
-        seen, picked = shop.server.records_of(page, 2)
+        seen, picked = records_of(shop.server, page, 2)
     assert seen["action_name"] == "completions_shown"
     assert seen["event_attributes"]["completion"]["shown"] == expected
     assert picked["action_name"] == "completion_picked"
@@ -106,7 +108,7 @@ def test_a_hidden_field_takes_the_name_of_the_search_to_the_results(shop: Shop) 
         page.keyboard.press("ArrowDown")
         page.keyboard.press("Enter")
         page.wait_for_url(f"{shop.address}/search?*")
-        _, picked = shop.server.records_of(page, 2)
+        _, picked = records_of(shop.server, page, 2)
         assert page.url.endswith(f"query_id={picked['query_id']}")
 
 
@@ -147,7 +149,7 @@ def test_the_site_may_cancel_a_pick(shop: Shop) -> None:
         assert (detail["query"], detail["prefix"], detail["position"]) == (expected[0], "vi", 1)
         assert page.evaluate("window.last") == expected[0]
         assert page.url == f"{shop.address}/"
-        _, picked = shop.server.records_of(page, 2)
+        _, picked = records_of(shop.server, page, 2)
         assert picked["query_id"] == detail["query_id"]
 
 
@@ -209,7 +211,7 @@ def test_without_the_service_it_is_the_field_it_was(
         shop.server = leaving
         with opened(shop.browser, shop.write()) as page:
             ready(page)
-            leaving.kill()
+            leaving.stop(signal.SIGKILL)
             with page.expect_event("requestfailed"):
                 page.keyboard.type("v")
             page.keyboard.type("ideo")

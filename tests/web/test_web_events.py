@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from browsing import Server, eventually, opened, served, shown
+from browsing import opened, records_of, served, shown
 from runs import Made
+from servers import Server, eventually
 from wayword import read_ubi
 
 pytestmark = pytest.mark.browser
@@ -46,9 +47,9 @@ def test_a_search_and_all_that_led_to_it_are_on_disk_and_become_a_log(
         page.keyboard.press("ArrowDown")
         page.keyboard.press("Enter")
         page.locator(".results button").nth(1).click()
-        one, other, picked, searched, clicked = server.records_of(page, 5)
-    answer = server.get("complete", prefix="vi", k=8)
-    told = server.get("explain", prefix="vi", query=answer["completions"][1]["query"])
+        one, other, picked, searched, clicked = records_of(server, page, 5)
+    answer = server.get("/complete", prefix="vi", k=8).json
+    told = server.get("/explain", prefix="vi", query=answer["completions"][1]["query"]).json
     queries = [completion["query"] for completion in answer["completions"]]
     completion = {name: answer[name] for name in ("prefix", "mode", "policy", "index", "arm")}
     assert one["action_name"] == other["action_name"] == "completions_shown"
@@ -86,11 +87,11 @@ def test_a_list_that_settles_is_told_once_and_one_that_does_not_is_not(
 ) -> None:
     with opened(browser, server.address) as page:
         page.locator("#search").press_sequentially("video", delay=5)
-        first = server.records_of(page, 2)
+        first = records_of(server, page, 2)
         assert {record["event_attributes"]["completion"]["prefix"] for record in first} == {"video"}
         page.keyboard.press("ArrowDown")
         page.keyboard.press("Enter")
-        found = server.records_of(page, 4)
+        found = records_of(server, page, 4)
         assert [record.get("action_name") for record in found] == [
             "completions_shown",
             "completions_shown",
@@ -105,11 +106,11 @@ def test_each_search_has_an_id_of_its_own(browser: Browser, server: Server) -> N
             page.locator("#search").fill(query)
             page.keyboard.press("Enter")
             expect(page.get_by_role("heading", name=f"Results for {query}")).to_be_visible()
-            searches = [record for record in server.records_of(page, count) if "user_query" in record]
+            searches = [record for record in records_of(server, page, count) if "user_query" in record]
         page.reload()
         page.locator("#search").fill(query)
         page.keyboard.press("Enter")
-        searches = [record for record in server.records_of(page, 3) if "user_query" in record]
+        searches = [record for record in records_of(server, page, 3) if "user_query" in record]
         assert len({record["query_id"] for record in searches}) == 3
         assert len({record["client_id"] for record in searches}) == 1
 
