@@ -374,7 +374,15 @@ def test_weights_count_and_a_weight_of_zero_is_no_click(tmp_path: Path) -> None:
     heavier = [{**row, "weight": 10 * row["weight"]} for row in clicks]
     other = start(tmp_path / "heavier", heavier, rankings).folder("demand")
     more = {p: np.load(other / f"rates_{p}.npy") for p in ("starts", "column", "value")}
-    assert more["value"].sum() > 5 * rates["value"].sum()
+    assert more["value"] == pytest.approx(rates["value"], rel=1e-4)  # a unit says nothing
+    favoured = [{**row, "weight": row["weight"] * (5 if row["query"] == "lock" else 1)} for row in clicks]
+    other = start(tmp_path / "favoured", favoured, rankings).folder("demand")
+    starts, value = (np.load(other / f"rates_{p}.npy") for p in ("starts", "value"))
+    before = [rates["value"][a:b].sum() for a, b in pairwise(rates["starts"])]
+    after = [value[a:b].sum() for a, b in pairwise(starts)]
+    queries = [row["text"] for row in tables.read(workspace.folder("rankings"), "queries").to_pylist()]
+    lock = queries.index("lock")
+    assert after[lock] / sum(after) > 1.5 * before[lock] / sum(before)
     nothing = [{**row, "weight": 0.0} for row in clicks[:50]]
     zero = [*[{**row, "search_id": row["search_id"] + "z"} for row in nothing], *clicks]
     with_zeros = start(tmp_path / "zeros", zero, rankings)

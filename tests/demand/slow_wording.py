@@ -16,7 +16,8 @@ def slow_wording(small: Small, pair: tuple[int, int]) -> dict[str, float]:
         return [log(len(texts)) + 1 - log(n) for n in often]
 
     def of_name(a: int) -> set[str]:
-        return {word for word in names[a].rstrip("0123456789").split("-") if word}
+        words = names[a].split("-")
+        return {part for word in words for part in (word, word.rstrip("0123456789")) if part}
 
     asked, title, name = texts[query], _title(small, document), of_name(document)
     both, first = asked & title, _first(small, query)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from small_graphs import Small, smalls
 
-from wayword.demand.lexicon import PRIOR, STEP, _given, _judge, _learned, margins
+from wayword.demand import examples
+from wayword.demand.lexicon import MANY, PRIOR, STEP, _given, _judge, _learned, margins
 
 Key = tuple[object, ...]
 
@@ -67,10 +68,11 @@ class Slow:
             rho = 1 / (1 + exp(-base - sum(weights[key] for key in self.keys[row])))
             e = self.could[row]
             slope = rho - 1 if self.clicked[row] else e * rho * (1 - rho) / (1 - e * rho)
+            most = STEP * min(1, MANY / len(self.keys[row]))
             for key in self.keys[row]:
                 step = slope + PRIOR * weights[key] / often[key]
                 squares[key] = squares.get(key, 1.0) + step * step
-                weights[key] -= STEP * step / squares[key] ** 0.5
+                weights[key] -= most * step / squares[key] ** 0.5
         return [base + sum(weights[key] for key in keys) for keys in self.keys]
 
 
@@ -111,6 +113,17 @@ def test_no_click_on_a_pair_enters_its_own_margin(small: Small, data: st.DataObj
 @given(smalls())
 def test_any_number_of_threads_gives_the_same(small: Small) -> None:
     assert np.array_equal(found(small), found(small, threads=3))
+
+
+def test_no_click_enters_its_own_margin_where_examples_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examples, "MOST", 20)
+    rng = np.random.default_rng(0)
+    clicks = rng.poisson(0.3, (10, 6)).astype(np.float64)
+    small = Small([f"a{q} b" for q in range(10)], rng.uniform(0.1, 1.0, (10, 6)), clicks, np.ones(10))
+    for own in range(0, 60, 7):
+        other = clicks.copy()
+        other.flat[own] = 0.0 if other.flat[own] else 2.0
+        assert found(small)[own] == pytest.approx(found(replace(small, clicks=other))[own], abs=0.2)
 
 
 def test_without_a_click_it_says_nothing() -> None:

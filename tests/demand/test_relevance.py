@@ -123,7 +123,8 @@ def test_who_takes_every_pair_without_a_click_for_unwanted_learns_how_often_it_i
         assert naive[at].mean() < 0.5 * World.RHO[2]
 
 
-def test_more_threads_give_the_same_to_the_bit(world: World) -> None:
+def test_more_threads_give_the_same_to_the_bit(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(relevance, "FEW", 0)
     assert np.array_equal(world.fit(threads=1), world.fit(threads=2))
 
 

@@ -35,7 +35,7 @@ def test_names_are_compared_with_the_query_and_with_the_first_result() -> None:
     found = columns(["the fox"], ["libfox-dev", "libfox2", "fox"], [""] * 3, [[1.0, 0.5, 0.2]])
     assert found["name_begins"] == [10.0, 6.0, 0.0]
     assert found["name_begins_of_first"] == [1.0, 0.6, 0.0]
-    assert found["name_like_first"] == [1.0, 0.5, 0.0]
+    assert found["name_like_first"] == [1.0, pytest.approx(1 / 3, abs=1e-4), 0.0]
     assert found["name_in_query"] == [0.0, 0.0, 1.0]
     assert found["is_first"] == [1.0, 0.0, 0.0]
 
@@ -46,6 +46,18 @@ def test_a_title_that_is_not_given_is_the_text_of_the_query_that_leads_there_and
     found = columns(texts, ["a", "b"], ["", ""], [[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.1, 1.0]])
     assert found["title_words"] == [2.0, 2.0, 2.0, 2.0, 1.0]
     assert found["title_of_query"][0] == 1.0
+
+
+@pytest.mark.parametrize("name", ["7zip", "mp3-tag", "東京タワー", "2020", "Firefox"])
+def test_who_asks_for_a_name_as_it_is_written_has_it(name: str) -> None:
+    found = columns([name.replace("-", " ").lower()], [name, name.lower()], ["a", "b"], [[1.0, 0.5]])
+    assert found["name_in_query"][0] >= 0.5
+    assert found["name_begins_of_first"] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("title", ["", "  ", "\u200b"])
+def test_a_title_without_words_is_none(title: str) -> None:
+    assert columns(["red shoe"], ["a"], [title], [[1.0]])["title_words"] == [2.0]
 
 
 def test_a_document_that_nobody_shows_has_no_title() -> None:

@@ -3,7 +3,11 @@
 Of a pair (q, a) that the log has not shown enough, others tell: the same document elsewhere, queries that share words
 with q or lead to the same pages, documents like a that were clicked for q. Each tells clicks and *expected* clicks
 (those that the pair would have if the document were wanted there: volume · p), so that what was never looked at is no
-evidence against. No click on the pair itself enters, so the same clicks may serve as labels (see `relevance`).
+evidence against.
+
+No click on the pair itself enters, so the same clicks may serve as labels (see `relevance`). Where all queries tell of
+a document, leaving out the pair alone would not do: of a document with 100 clicks, those that see 99 elsewhere are the
+pairs with one. So the pairs are dealt to folds, and all of the pair's own fold is left out.
 """
 
 from collections.abc import Iterator
@@ -16,9 +20,9 @@ from scipy.sparse import csr_array
 from wayword.compiled import compiled
 from wayword.demand import wording
 from wayword.demand.pairs import Floats, Pairs
-from wayword.demand.surroundings import Surroundings, arrays
+from wayword.demand.surroundings import LARGEST_GROUP, Surroundings, arrays
 
-LARGEST_GROUP = 20_000
+FOLDS = 20
 DOCUMENT_PRIOR, GROUP_PRIOR, SIMILAR_PRIOR = 1.0, 0.3, 0.1
 """Rates are shrunk with so many expected clicks: a document's to the mean, a group's to the document's."""
 
@@ -68,15 +72,15 @@ def _columns(pairs: Pairs, clicks: Floats, volume: Floats, around: Surroundings)
     """In the order of `NAMES`, but for the last."""
     expected = volume[pairs.query] * pairs.p
     seen = (clicks > 0).astype(np.float64)
-    of_document, expected_of_document = pairs.of_document(clicks), pairs.of_document(expected)
-    mean = max(of_document.sum() / max(expected_of_document.sum(), 1e-12), 1e-9)
-    others = of_document[pairs.document] - clicks
-    rate = (others + DOCUMENT_PRIOR * mean) / (
-        np.maximum(expected_of_document[pairs.document] - expected, 0.0) + DOCUMENT_PRIOR
-    )
-    yield from (np.log(pairs.p), rate, others, pairs.of_query(seen)[pairs.query] - seen)
-    yield np.bincount(pairs.document, minlength=pairs.documents)[pairs.document]
-    yield np.diff(pairs.starts)[pairs.query]
+    mean = max(clicks.sum() / max(expected.sum(), 1e-12), 1e-9)
+    fold = folds(pairs)
+    others = _of_other_folds(pairs, clicks, fold)
+    rate = (others + DOCUMENT_PRIOR * mean) / (_of_other_folds(pairs, expected, fold) + DOCUMENT_PRIOR)
+    shown = (pairs.shown > 0).astype(np.float64)
+    log_p = np.log(np.maximum(pairs.shown, 1e-300))
+    yield from (log_p, rate, others, pairs.of_query(seen)[pairs.query] - seen)
+    yield pairs.of_document(shown)[pairs.document]
+    yield pairs.of_query(shown)[pairs.query]
     yield around.words[pairs.query]
     graph = (pairs.starts, pairs.document)
     clicked = csr_array(
@@ -92,6 +96,7 @@ def _columns(pairs: Pairs, clicks: Floats, volume: Floats, around: Surroundings)
             clicks,
             expected,
             rate,
+            fold,
             pairs.documents,
             kind == "clicked",
             mean,
@@ -120,15 +125,27 @@ def _columns(pairs: Pairs, clicks: Floats, volume: Floats, around: Surroundings)
     starts = np.searchsorted(pairs.document[order], np.arange(pairs.documents + 1))
     for vectors in (around.pages, around.texts):
         told, hoped = _of_everyone(
-            starts, order, pairs.query, clicks, expected, arrays(vectors), vectors.shape[1]
+            starts, order, pairs.query, clicks, expected, fold, arrays(vectors), vectors.shape[1]
         )
         told, hoped = _without_rounding(told), _without_rounding(hoped)
         yield from (told, hoped, (told + GROUP_PRIOR * mean) / (hoped + GROUP_PRIOR))
     yield from around.wording.columns(pairs)
 
 
+def folds(pairs: Pairs) -> NDArray[np.int64]:
+    """Which fold each pair is in."""
+    return np.random.default_rng(0).integers(0, FOLDS, len(pairs))
+
+
+def _of_other_folds(pairs: Pairs, values: Floats, fold: NDArray[np.int64]) -> Floats:
+    """For each pair, the sum of the values of its document's pairs in other folds."""
+    owner = pairs.document.astype(np.int64) * FOLDS + fold
+    of_fold = np.bincount(owner, weights=values, minlength=pairs.documents * FOLDS)
+    return _without_rounding(pairs.of_document(values)[pairs.document] - of_fold[owner])
+
+
 def _without_rounding(values: Floats) -> Floats:
-    """What is left of a sum when the pair's own part is taken away, not what rounding makes of it."""
+    """What is left of a sum when a part is taken away, not what rounding makes of it."""
     result: Floats = np.maximum(np.round(values, 9), 0.0)
     return result
 
@@ -141,11 +158,12 @@ def _of_groups(
     clicks: Any,
     expected: Any,
     document_rate: Any,
+    fold: Any,
     documents: Any,
     own: Any,
     mean: Any,
 ) -> Any:
-    """Over the groups of each pair's query: clicks on its document by the group's other queries, beside expected ones.
+    """Over the groups of each pair's query: clicks on its document by the group, but its fold, beside expected ones.
 
     The group's best rate, the clicks and expected clicks behind it, and the second best rate; the most queries of a
     group that clicked it, and the largest share of a group that did; the sum of the logarithms of rate/document's
@@ -158,20 +176,23 @@ def _of_groups(
     behind, looked = np.zeros(size, np.float32), np.zeros(size, np.float32)
     queries, share = np.zeros(size, np.float32), np.zeros(size, np.float32)
     lift, told, hoped = np.zeros(size, np.float32), np.zeros(size), np.zeros(size)
-    num, den, by = np.zeros(documents), np.zeros(documents), np.zeros(documents, np.int64)
+    num, den = np.zeros((documents, FOLDS + 1)), np.zeros((documents, FOLDS + 1))  # the last of all folds
+    by = np.zeros((documents, FOLDS + 1), np.int64)
     for group in range(len(group_starts) - 1):
         members = group_starts[group + 1] - group_starts[group]
         if members < 2 or members > LARGEST_GROUP:
             continue
         for m in range(group_starts[group], group_starts[group + 1]):
             for j in range(starts[member[m]], starts[member[m] + 1]):
-                num[document[j]] += clicks[j]
-                den[document[j]] += expected[j]
-                by[document[j]] += clicks[j] > 0
+                for k in (fold[j], FOLDS):
+                    num[document[j], k] += clicks[j]
+                    den[document[j], k] += expected[j]
+                    by[document[j], k] += clicks[j] > 0
         for m in range(group_starts[group], group_starts[group + 1]):
             for j in range(starts[member[m]], starts[member[m] + 1]):
-                n, d = max(num[document[j]] - clicks[j], 0.0), den[document[j]] - expected[j]
-                if d < 1e-9 or (own and document[j] == group):
+                a, k = document[j], fold[j]
+                n, d = max(num[a, FOLDS] - num[a, k], 0.0), den[a, FOLDS] - den[a, k]
+                if d < 1e-9 or (own and a == group):
                     continue
                 rate = (n + GROUP_PRIOR * document_rate[j]) / (d + GROUP_PRIOR)
                 if rate > best[j]:
@@ -179,7 +200,7 @@ def _of_groups(
                     best[j], behind[j], looked[j] = rate, n, d
                 elif rate > second[j]:
                     second[j] = rate
-                others = by[document[j]] - (clicks[j] > 0)
+                others = by[a, FOLDS] - by[a, k]
                 queries[j] = max(queries[j], others)
                 share[j] = max(share[j], others / (members - 1))
                 lift[j] += np.log(rate / document_rate[j])
@@ -259,23 +280,24 @@ def _of_similar(graph: Any, seen: Any, could: Any, other: Any, similarity: Any, 
 
 @compiled
 def _of_everyone(
-    starts: Any, pair: Any, query: Any, clicks: Any, expected: Any, vectors: Any, size: Any
+    starts: Any, pair: Any, query: Any, clicks: Any, expected: Any, fold: Any, vectors: Any, size: Any
 ) -> Any:
-    """For each pair, the clicks on its document by all other queries, each times how near it is, and the expected."""
+    """For each pair, the clicks on its document in other folds, each times how near its query is, and the expected."""
     row, column, value = vectors
     told, hoped = np.zeros(len(pair)), np.zeros(len(pair))
-    num, den = np.zeros(size), np.zeros(size)
+    num, den = np.zeros((size, FOLDS + 1)), np.zeros((size, FOLDS + 1))  # the last of all folds
     for document in range(len(starts) - 1):
         for k in range(starts[document], starts[document + 1]):
             of, j = query[pair[k]], pair[k]
             for i in range(row[of], row[of + 1]):
-                num[column[i]] += clicks[j] * value[i]
-                den[column[i]] += expected[j] * value[i]
+                for part in (fold[j], FOLDS):
+                    num[column[i], part] += clicks[j] * value[i]
+                    den[column[i], part] += expected[j] * value[i]
         for k in range(starts[document], starts[document + 1]):
             of, j = query[pair[k]], pair[k]
             for i in range(row[of], row[of + 1]):
-                told[j] += (num[column[i]] - clicks[j] * value[i]) * value[i]
-                hoped[j] += (den[column[i]] - expected[j] * value[i]) * value[i]
+                told[j] += (num[column[i], FOLDS] - num[column[i], fold[j]]) * value[i]
+                hoped[j] += (den[column[i], FOLDS] - den[column[i], fold[j]]) * value[i]
         for k in range(starts[document], starts[document + 1]):
             of = query[pair[k]]
             for i in range(row[of], row[of + 1]):

@@ -78,6 +78,8 @@ def read(engine: Engine, variant: str) -> Known:
         WHERE s.split <> 'test' GROUP BY s.split, s.query, c.document ORDER BY s.split, s.query, c.document
         """
     )
+    if not discounted:
+        clicked = _in_clicks(clicked, engine)
     searches = engine.arrow(
         """SELECT split, query FROM numbered_searches WHERE split <> 'test' ORDER BY search"""
     )
@@ -99,6 +101,16 @@ def read(engine: Engine, variant: str) -> Known:
         _held_out(engine),
         _in_context(engine),
     )
+
+
+def _in_clicks(clicked: pa.Table, engine: Engine) -> pa.Table:
+    """Weights as numbers of clicks, whatever their unit: as few as vary as much (Kish's effective number)."""
+    squares, weights = (engine.ordered_sum(what, "value") for what in ("value * value", "value"))
+    unit = engine.arrow(f"SELECT {squares} / {weights} AS unit FROM weighed")["unit"][0].as_py()
+    for name in ("weight", "looks"):
+        place = clicked.column_names.index(name)
+        clicked = clicked.set_column(place, name, pc.divide(clicked[name], unit or 1.0))
+    return clicked
 
 
 def _held_out(engine: Engine) -> pa.Table:

@@ -2,10 +2,10 @@
 
 People who ask for "fox development files" want libfox, and those who ask for "bird development files" want
 libbird: "development files" that a document does not say, beside "lib" that the query does not, tell of both. A linear
-model learns a weight for each word that only one of the two says, for each pair of such words, for each document, and
-for each document with each word of a query. It maximises the likelihood of `relevance`. Each pair is judged by a model
-that has not learned from it, so its own clicks do not enter; the trees of `relevance` take that for one more kind of
-evidence.
+model learns a weight for each word that only one of the two says, for each pair of such words, for each document, for
+each document with each word of a query, for how many words both say and one leaves out, and for each place on a page.
+It maximises the likelihood of `relevance`. Each pair is judged by a model that has not learned from it, so its own
+clicks do not enter; the trees of `relevance` take that for one more kind of evidence.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -21,12 +21,14 @@ from wayword.demand.wording import Wording
 
 FOLDS, EPOCHS = 4, 2
 STEP = 0.2
+MANY = 30
+"""Where a pair has more weights than this, each moves the less: together they would go too far."""
 PRIOR = 1.0
 """How strongly weights are drawn to 0, in pairs."""
 BITS = 22
-"""Weights are found by a hash of so many bits; few share one by chance."""
+"""Weights are found by a hash of so many bits. Where there are more, some share one: little harm."""
 MOST_WORDS = 24
-"""So many words of a query, and of a document, are looked at."""
+"""So many words of a query, and of a document, are looked at: those of the lowest numbers."""
 _PLACES = 8 + 3 * MOST_WORDS + MOST_WORDS * MOST_WORDS
 
 
@@ -35,13 +37,13 @@ def margins(
 ) -> Floats:
     """The log-odds that each pair's document is wanted, by those of the models that have not learned from the pair."""
     clicked = clicks > 0
-    if not clicked.any():
-        return np.zeros(len(pairs))
     rng = np.random.default_rng(seed)
     could = -np.expm1(-volume[pairs.query] * pairs.p)
-    rows, weight = examples(clicked, could, rng)
+    rows, weight = examples(pairs, clicked, could, rng)
+    if not clicked[rows].any():
+        return np.zeros(len(pairs))
     fold = rng.integers(0, FOLDS, len(pairs))
-    orders = [rng.permutation(len(rows)) for _ in range(EPOCHS)]
+    orders = [np.argsort(rng.random(len(pairs))[rows]) for _ in range(EPOCHS)]
     given = _given(wording, pairs)
     found = np.zeros(len(pairs))
 
@@ -58,7 +60,7 @@ def margins(
 
 def _given(wording: Wording, pairs: Pairs) -> tuple[Any, ...]:
     """What is known of the pairs, as compiled code takes it: query, document, class of its place, words of both."""
-    place = np.clip(np.round(-2 * np.log2(np.maximum(pairs.p, 1e-9))), 0, 63).astype(np.int64)
+    place = np.clip(np.round(-2 * np.log2(np.maximum(pairs.shown, 1e-9))), 0, 63).astype(np.int64)
     return pairs.query, pairs.document, place, wording.queries.arrays, wording.documents.arrays
 
 
@@ -183,10 +185,11 @@ def _learn(
         slope = share - 1
         if not clicked[row]:
             slope = could[row] * share * (1 - share) / max(1 - could[row] * share, 1e-9) * stands_for[at]
+        most = STEP * min(1.0, MANY / len(places))
         for place in places:
             step = slope + PRIOR * weights[place] / often[place]
             squares[place] += step * step
-            weights[place] -= STEP * step / np.sqrt(squares[place])
+            weights[place] -= most * step / np.sqrt(squares[place])
 
 
 @compiled

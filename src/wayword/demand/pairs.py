@@ -15,13 +15,15 @@ Floats = NDArray[np.float64]
 class Pairs:
     """Pair i is (`query[i]`, `document[i]`), sorted by both; those of query q are `starts[q]` to `starts[q + 1]`.
 
-    `p` is how likely the document is looked at when the query is issued.
+    `p` is how likely the document was looked at when the query was issued.
     """
 
     starts: NDArray[np.int64]
     document: NDArray[np.int32]
     p: Floats
     documents: int
+    now: Floats | None = None
+    """How likely it is looked at where the rankings have it now, 0 where they lack it; None if all is as it was."""
 
     @classmethod
     def of(cls, returned: csr_array, clicked: pa.Table, *, most: int = 0) -> "Pairs":
@@ -40,14 +42,19 @@ class Pairs:
             query.astype(np.int64) * documents + document,
             rows.astype(np.int64) * documents + returned.indices,
         ]
-        p = np.r_[shown, returned.data]
+        returned_keys = keys[len(query) :]
         keys, first = np.unique(keys, return_index=True)
-        p = p[first]
+        now = np.zeros(len(keys))
+        now[np.searchsorted(keys, returned_keys)] = returned.data
+        p = np.r_[shown, returned.data][first]
+        p = np.where(np.isclose(p, now, rtol=1e-9, atol=0.0), now, p)  # the same but for rounding
         if 0 < most < len(keys):
-            keep = (first < len(query)) | (p >= np.partition(p, len(p) - most)[len(p) - most])
-            keys, p = keys[keep], p[keep]
+            keep = first < len(query)
+            keep[np.argsort(-p, kind="stable")[:most]] = True
+            keys, p, now = keys[keep], p[keep], now[keep]
         starts = np.searchsorted(keys, np.arange(queries + 1, dtype=np.int64) * documents)
-        return cls(starts, (keys % documents).astype(np.int32), p, documents)
+        changed = now if (p != now).any() else None
+        return cls(starts, (keys % documents).astype(np.int32), p, documents, changed)
 
     def __len__(self) -> int:
         return len(self.document)
@@ -61,6 +68,11 @@ class Pairs:
     def query(self) -> NDArray[np.int32]:
         """The query of each pair."""
         return np.repeat(np.arange(self.queries, dtype=np.int32), np.diff(self.starts))
+
+    @property
+    def shown(self) -> Floats:
+        """How likely each document is looked at by the rankings alone, whatever was clicked."""
+        return self.p if self.now is None else self.now
 
     def clicks(self, clicked: pa.Table) -> Floats:
         """The weight of the clicks on each pair."""

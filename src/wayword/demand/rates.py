@@ -41,6 +41,7 @@ CHOICES = tuple(
     for shape in (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, POOLED)
     for unseen in (0.5, 1.0, 1.5)
 )
+"""Trust in the unseen ends at 1.5: where volumes differ much, likelihood rises with more of it, but utility falls."""
 
 
 @dataclass(frozen=True)
@@ -99,15 +100,14 @@ def believe(
     threads: int = 1,
 ) -> Beliefs:
     """Learn relevance and volume in turn: each needs the other. `prior` is what relevance was believed to be before."""
-    seen = clicks > 0
     start = _first_volume(pairs, clicks, searches)
     words = lexicon.margins(around.wording, pairs, clicks, start, seed=seed, threads=threads)
     matrix = evidence(pairs, clicks, start, around, words)
     if prior is None:
         prior = relevance.fit(matrix, pairs, clicks, start, rounds=relevance.WARM, seed=seed, threads=threads)
-    between = _volume(pairs, clicks, searches, seen, prior, start)
+    between = _volume(pairs, clicks, searches, prior, start)
     found = relevance.fit(matrix, pairs, clicks, between, models=models, seed=seed, threads=threads)
-    return Beliefs(clicks, found, _volume(pairs, clicks, searches, seen, found, between))
+    return Beliefs(clicks, found, _volume(pairs, clicks, searches, found, between))
 
 
 def _first_volume(pairs: Pairs, clicks: Floats, searches: Floats) -> Floats:
@@ -127,12 +127,10 @@ def _first_volume(pairs: Pairs, clicks: Floats, searches: Floats) -> Floats:
     return result
 
 
-def _volume(
-    pairs: Pairs, clicks: Floats, searches: Floats, seen: np.ndarray, prior: Floats, start: Floats
-) -> Floats:
+def _volume(pairs: Pairs, clicks: Floats, searches: Floats, prior: Floats, start: Floats) -> Floats:
     """The volumes that fit the clicks, with the unclicked documents counted by how likely they are wanted."""
     found, of_query = start, pairs.of_query(clicks)
     for _ in range(EM_STEPS):
-        share = np.where(seen, 1.0, wanted(prior, found[pairs.query] * pairs.p))
+        share = np.where(clicks > 0, 1.0, wanted(prior, found[pairs.query] * pairs.p))
         found = volume.fit(of_query, pairs.of_query(share * pairs.p), searches).of_query
     return found

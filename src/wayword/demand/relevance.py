@@ -50,11 +50,11 @@ def fit(
     threads: int = 1,
 ) -> Floats:
     """ρ of every pair, the mean of several models: each stops by other queries."""
-    if not (clicks > 0).any():
-        return np.zeros(len(pairs))
     could = -np.expm1(-volume[pairs.query] * pairs.p)
-    rows, weight = examples(clicks > 0, could, np.random.default_rng(seed))
+    rows, weight = examples(pairs, clicks > 0, could, np.random.default_rng(seed))
     clicked, could = clicks[rows] > 0, could[rows]
+    if not clicked.any():
+        return np.zeros(len(pairs))
     prior = float(np.clip((clicks > 0).mean(), 1e-6, 0.5))
     nthread = threads if len(rows) > FEW else 1
     data = xgb.QuantileDMatrix(evidence[rows], nthread=nthread)

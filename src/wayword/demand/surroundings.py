@@ -18,6 +18,10 @@ PAGE = 20
 """Pages are compared by so many first results."""
 HEAD = 3
 """Queries that share one of so many first results are a group."""
+LONGEST_BEGINNING = 8
+"""So many first words, at most, make a group of the queries that begin with them."""
+LARGEST_GROUP = 20_000
+"""What more have in common says little of any, and would take too long to go through."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ class Surroundings:
             {
                 "words": of_words,
                 "phrases": _grouped([pairwise(w) for w in words]),
-                "beginnings": _grouped([[" ".join(w[:n]) for n in range(1, len(w) + 1)] for w in words]),
+                "beginnings": _grouped([[" ".join(w[:n]) for n in _beginnings(w)] for w in words]),
                 "endings": _grouped([[" ".join(w[-n:]) for n in range(1, 4)] for w in words]),
                 "pages": csr_array(_first_results(pairs, HEAD).T),
             },
@@ -81,13 +85,18 @@ class Surroundings:
         )
 
 
+def _beginnings(words: Sequence[str]) -> range:
+    return range(1, min(len(words), LONGEST_BEGINNING) + 1)
+
+
 def _first_results(pairs: Pairs, most: int) -> csr_array:
     """queries × documents with p, the `most` first documents of each query only."""
-    order = np.lexsort((pairs.document, -pairs.p, pairs.query))
+    shown = pairs.shown
+    order = np.lexsort((pairs.document, -shown, pairs.query))
     place = np.arange(len(pairs)) - pairs.starts[pairs.query[order]]
-    kept = order[place < most]
+    kept = order[(place < most) & (shown[order] > 0)]
     return csr_array(
-        (pairs.p[kept], (pairs.query[kept], pairs.document[kept])), shape=(pairs.queries, pairs.documents)
+        (shown[kept], (pairs.query[kept], pairs.document[kept])), shape=(pairs.queries, pairs.documents)
     )
 
 
@@ -135,6 +144,8 @@ def _nearest(rows: Any, columns: Any, most: Any) -> Any:
     for row in range(size):
         found = 0
         for i in range(starts[row], starts[row + 1]):
+            if across_starts[column[i] + 1] - across_starts[column[i]] > LARGEST_GROUP:
+                continue
             for j in range(across_starts[column[i]], across_starts[column[i] + 1]):
                 to = across_row[j]
                 if total[to] == 0.0:

@@ -8,10 +8,10 @@ a Gamma distribution does, whose shape is learned: where the log says little of 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
-Floats = NDArray[np.float64]
+from wayword.demand.pairs import Floats
+
 SHAPES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 
 

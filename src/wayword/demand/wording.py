@@ -68,7 +68,7 @@ class Wording:
         queries = _numbered(map(query_terms, texts), numbers)
         asked = np.bincount(queries.values, minlength=len(numbers))
         entitled = _entitled(texts, titles, queries, pairs)
-        named = [_LETTERS.findall(normalise(name)) for name in names]
+        named = [[*query_terms(name), *_LETTERS.findall(normalise(name))] for name in names]
         of_titles, of_names = _numbered(entitled, numbers), _numbered(named, numbers)
         rarity = np.full(len(numbers), np.log(max(len(texts), 1)) + 1.0)
         rarity[: len(asked)] -= np.log(np.maximum(asked, 1))
@@ -77,7 +77,7 @@ class Wording:
             of_titles,
             of_names,
             _numbered(map(chain, entitled, named), numbers),
-            characters([name[:LONGEST_NAME] for name in names]),
+            characters([normalise(name)[:LONGEST_NAME] for name in names]),
             rarity,
             _first(pairs),
         )
@@ -108,7 +108,8 @@ def _numbered(texts: Iterable[Iterable[str]], numbers: dict[str, int]) -> Ragged
 
 def _first(pairs: Pairs) -> NDArray[np.int64]:
     """The document that each query shows best, -1 where it shows none."""
-    order = np.lexsort((-pairs.document.astype(np.int64), pairs.p))
+    order = np.lexsort((-pairs.document.astype(np.int64), pairs.shown))
+    order = order[pairs.shown[order] > 0]
     first = np.full(pairs.queries, -1, np.int64)
     first[pairs.query[order]] = pairs.document[order]
     return first
@@ -116,19 +117,26 @@ def _first(pairs: Pairs) -> NDArray[np.int64]:
 
 def _entitled(texts: Sequence[str], titles: Sequence[str], queries: Ragged, pairs: Pairs) -> list[list[str]]:
     """The words of each document's title, given or read off the pages."""
-    guessed = [-1] * len(titles) if all(titles) else _shown_best(queries, pairs).tolist()
+    given = [query_terms(title)[:LONGEST_TITLE] for title in titles]
+    if all(given):
+        return given
     return [
-        query_terms(title)[:LONGEST_TITLE] if title else query_terms(texts[query]) if query >= 0 else []
-        for title, query in zip(titles, guessed, strict=True)
+        words or (query_terms(texts[query])[:LONGEST_TITLE] if query >= 0 else [])
+        for words, query in zip(given, _shown_best(queries, pairs).tolist(), strict=True)
     ]
 
 
 def _shown_best(queries: Ragged, pairs: Pairs) -> NDArray[np.int64]:
     """For each document the query whose text may stand for its title, -1 where none shows it."""
     order = np.argsort(pairs.document, kind="stable")
+    order = order[pairs.shown[order] > 0]
     starts = np.searchsorted(pairs.document[order], np.arange(pairs.documents + 1))
     found: NDArray[np.int64] = _most_shared(
-        starts, pairs.query[order], pairs.p[order], queries.arrays, int(queries.values.max(initial=-1)) + 1
+        starts,
+        pairs.query[order],
+        pairs.shown[order],
+        queries.arrays,
+        int(queries.values.max(initial=-1)) + 1,
     )
     return found
 

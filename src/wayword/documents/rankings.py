@@ -128,7 +128,8 @@ def number(engine: Engine, titles: pa.Table | None) -> None:
         """
         SELECT CAST(row_number() OVER (ORDER BY d.id) - 1 AS INTEGER) AS document, d.id, t.title
         FROM (SELECT DISTINCT document AS id FROM ranked) AS d
-        LEFT JOIN (SELECT document, min(title) AS title FROM titles GROUP BY document) AS t ON t.document = d.id
+        LEFT JOIN (SELECT document, min(nullif(title, '')) AS title FROM titles GROUP BY document) AS t
+        ON t.document = d.id
         """,
     )
     engine.step(
