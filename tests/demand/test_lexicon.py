@@ -64,7 +64,9 @@ class Slow:
         for row in orders[0]:
             for key in self.keys[row]:
                 often[key] += 1
-        for row in (row for order in orders for row in order):
+        mean = defaultdict[Key, float](float)
+        first = sum(map(len, orders[:-1]))
+        for at, row in enumerate(row for order in orders for row in order):
             rho = 1 / (1 + exp(-base - sum(weights[key] for key in self.keys[row])))
             e = self.could[row]
             slope = rho - 1 if self.clicked[row] else e * rho * (1 - rho) / (1 - e * rho)
@@ -73,7 +75,10 @@ class Slow:
                 step = slope + PRIOR * weights[key] / often[key]
                 squares[key] = squares.get(key, 1.0) + step * step
                 weights[key] -= most * step / squares[key] ** 0.5
-        return [base + sum(weights[key] for key in keys) for keys in self.keys]
+            if at >= first:  # in the last pass
+                for key, weight in weights.items():
+                    mean[key] += weight / len(orders[-1])
+        return [base + sum(mean[key] for key in keys) for keys in self.keys]
 
 
 @settings(max_examples=40, deadline=None)
@@ -124,6 +129,33 @@ def test_no_click_enters_its_own_margin_where_examples_are_drawn(monkeypatch: py
         other = clicks.copy()
         other.flat[own] = 0.0 if other.flat[own] else 2.0
         assert found(small)[own] == pytest.approx(found(replace(small, clicks=other))[own], abs=0.2)
+
+
+def _chance(rng: np.random.Generator, words: int) -> str:
+    return " ".join(f"w{number}" for number in rng.integers(0, 400, words).tolist())
+
+
+def test_texts_of_many_words_do_not_make_it_surer_than_right() -> None:
+    """A document is wanted with 0.6 if its title has the query's first word, else with 0.05; all else is chance."""
+    rng = np.random.default_rng(0)
+    queries, documents, page = 500, 200, 8
+    topic, about = rng.integers(0, 20, queries), rng.integers(0, 20, documents)
+    texts = [f"t{t} {_chance(rng, 11)}" for t in topic]
+    titles = [f"t{t} {_chance(rng, 20)}" for t in about]
+    p = np.zeros((queries, documents))
+    for q in range(queries):
+        p[q, rng.choice(documents, page, replace=False)] = 1 / np.arange(1, page + 1)
+    rho = np.where(topic[:, None] == about[None, :], 0.6, 0.05)
+    clicks = rng.poisson(p * (rng.random(p.shape) < rho)).astype(np.float64)
+    small = Small(texts, p, clicks, np.ones(queries), [f"{a}" for a in range(documents)], titles)
+    pairs = small.pairs()
+    hit, could = small.of_pairs(pairs) > 0, 1 - np.exp(-pairs.p)
+
+    def likelihood(share: np.ndarray) -> float:
+        return float(np.where(hit, np.log(could * share), np.log1p(-could * share)).mean())
+
+    share = 1 / (1 + np.exp(-found(small)))
+    assert likelihood(share) > likelihood(np.full(len(pairs), hit.sum() / could.sum())) - 0.01
 
 
 def test_without_a_click_it_says_nothing() -> None:

@@ -60,6 +60,14 @@ def test_a_title_without_words_is_none(title: str) -> None:
     assert columns(["red shoe"], ["a"], [title], [[1.0]])["title_words"] == [2.0]
 
 
+def test_the_lexicon_is_given_words_that_more_than_one_have() -> None:
+    """ "sync" is in one title alone, and in no query; "fox" is in one title and in the query."""
+    pairs = Pairs.of(csr_array(np.array([[1.0, 0.5]])), clicked())
+    wording = Wording.of(["fox"], ["17", "18"], ["fox tool sync", "tool"], pairs)
+    assert wording.titles.lengths.tolist() == [3, 1]
+    assert wording.documents.lengths.tolist() == [2, 1]
+
+
 def test_a_document_that_nobody_shows_has_no_title() -> None:
     pairs = Pairs.of(csr_array(np.array([[1.0, 0.0]])), clicked())
     wording = Wording.of(["red"], ["a", "b"], ["", ""], pairs)

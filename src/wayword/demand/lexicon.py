@@ -72,7 +72,7 @@ def _learned(
     weight: Floats,
     orders: list[NDArray[np.int64]],
 ) -> tuple[float, NDArray[np.float32]]:
-    """(base, weights by their place) after a pass over the examples in each order.
+    """(base, weights by their place) after a pass over the examples in each order: the mean over the last pass.
 
     `rows` are the examples' pairs, `weight` how many pairs each stands for.
     """
@@ -82,8 +82,9 @@ def _learned(
     weights, squares = np.zeros(1 << BITS, np.float32), np.ones(1 << BITS, np.float32)
     often = _count(rows[first], given)
     for order in orders:
-        _learn(rows[order], weight[order], given, clicked, could, base, often, weights, squares)
-    return base, weights
+        late = np.zeros(1 << BITS, np.float32)
+        _learn(rows[order], weight[order], given, clicked, could, base, often, weights, squares, late)
+    return base, weights - late
 
 
 @compiled
@@ -175,8 +176,12 @@ def _learn(
     often: Any,
     weights: Any,
     squares: Any,
+    late: Any,
 ) -> None:
-    """One pass: each weight goes down its slope, the less far the more it went before (AdaGrad)."""
+    """One pass: each weight goes down its slope, the less far the more it went before (AdaGrad).
+
+    `late` becomes by how much the weights at the end are above their mean over the pass.
+    """
     room = _room()
     for at in range(len(rows)):
         row = rows[at]
@@ -189,7 +194,9 @@ def _learn(
         for place in places:
             step = slope + PRIOR * weights[place] / often[place]
             squares[place] += step * step
-            weights[place] -= most * step / np.sqrt(squares[place])
+            change = -most * step / np.sqrt(squares[place])
+            weights[place] += change
+            late[place] += change * (at / len(rows))
 
 
 @compiled

@@ -55,7 +55,7 @@ class Wording:
     titles: Ragged
     names: Ragged
     documents: Ragged
-    """Of titles and names together."""
+    """Of titles and names together, but those that one document has and no query."""
     characters: Ragged
     """Of names."""
     rarity: Floats
@@ -76,7 +76,7 @@ class Wording:
             queries,
             of_titles,
             of_names,
-            _numbered(map(chain, entitled, named), numbers),
+            _told_of_many(_numbered(map(chain, entitled, named), numbers), len(asked)),
             characters([normalise(name)[:LONGEST_NAME] for name in names]),
             rarity,
             _first(pairs),
@@ -104,6 +104,16 @@ def _numbered(texts: Iterable[Iterable[str]], numbers: dict[str, int]) -> Ragged
     found = [sorted({numbers.setdefault(word, len(numbers)) for word in words}) for words in texts]
     lengths = np.fromiter(map(len, found), np.int64, len(found))
     return Ragged.from_lengths(np.fromiter(chain.from_iterable(found), np.int64, int(lengths.sum())), lengths)
+
+
+def _told_of_many(words: Ragged, asked: int) -> Ragged:
+    """Without the words that one document alone has, and no query (whose numbers are the first)."""
+    often = np.bincount(words.values, minlength=asked)
+    often[:asked] = 2
+    kept = often[words.values] > 1
+    return Ragged.from_lengths(
+        words.values[kept], np.bincount(words.owner[kept], minlength=len(words.lengths))
+    )
 
 
 def _first(pairs: Pairs) -> NDArray[np.int64]:
