@@ -23,6 +23,7 @@ from wayword.demand.pairs import Floats, Pairs
 from wayword.demand.surroundings import LARGEST_GROUP, Surroundings, arrays
 
 FOLDS = 20
+"""One of so many is left out: with more there is more evidence, with fewer the pair's own click shows through less."""
 DOCUMENT_PRIOR, GROUP_PRIOR, SIMILAR_PRIOR = 1.0, 0.3, 0.1
 """Rates are shrunk with so many expected clicks: a document's to the mean, a group's to the document's."""
 
