@@ -14,10 +14,10 @@ from apart import peak, resident
 from numpy.typing import NDArray
 from typed_texts import TypedTexts
 
-from wayword.completion import Completion
+from wayword.completion.completion import Completion
+from wayword.completion.expected_utility import ANY
 from wayword.index.index import Index
 from wayword.index.versions import ROOT
-from wayword.retrieval.graph import ANY
 from wayword.serving.answers import SERVED
 from wayword.serving.completer import Completer
 from wayword.serving.policy_completer import PolicyCompleter

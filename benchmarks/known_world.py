@@ -4,7 +4,7 @@ The utility of a query for those who typed a text and then clicked, as a multipl
 
     Σ over (q̄, a) of π(x | q̄) · mass(q̄, a) · p[rank_q(a)]  /  Σ over (q̄, a) of π(x | q̄) · mass(q̄, a) · p[rank_q̄(a)]
 
-(see `wayword.ceiling`). Utility@k is its mean over the test searches, the places of a list weighted as in
+(see `wayword.evaluation.ceiling`). Utility@k is its mean over the test searches, the places of a list weighted as in
 `wayword.evaluation`.
 """
 
@@ -18,14 +18,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
 
-from wayword import Workspace, tables
-from wayword.ceiling import true_demand
-from wayword.engines import Engine
-from wayword.evaluation import position_weights
-from wayword.graph import exposure
-from wayword.stages import contexts, fetch_numbered, tables_in
-from wayword.stages.estimates import contexts_tested
-from wayword.stages.retriever import popularity
+from wayword import Workspace
+from wayword.completion.sparse_topk import exposure
+from wayword.engines import Engine, tables
+from wayword.engines.stages import fetch_numbered, tables_in
+from wayword.evaluation.ceiling import true_demand
+from wayword.evaluation.estimates import position_weights
+from wayword.evaluation.stage import contexts_tested
+from wayword.logs import contexts_stage as contexts
+from wayword.paper.retriever_stage import popularity
 from wayword.text import normalise
 
 

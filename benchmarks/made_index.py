@@ -21,21 +21,21 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from wayword import __version__
-from wayword.artefact import digest_of_file
+from wayword.completion.expected_utility import GraphRetriever
+from wayword.completion.prefix_matcher import Beginnings
+from wayword.completion.sparse_topk import Graph, Rows
 from wayword.config import IndexConfig
-from wayword.graph import Graph, Rows
+from wayword.engines.stages import threads
 from wayword.index.content import Asked, Content
 from wayword.index.index import FORMAT
 from wayword.index.keys import Columns
-from wayword.index.known_texts import known_texts
 from wayword.index.pages import Pages
+from wayword.index.prefix_groups import known_texts
 from wayword.index.versions import ROOT, publish
-from wayword.retrieval.beginnings import Beginnings
-from wayword.retrieval.graph import GraphRetriever
-from wayword.stages import threads
+from wayword.store.artefact import digest_of_file
+from wayword.store.workspace import FORMAT as WORKSPACE_FORMAT
+from wayword.store.workspace import MANIFEST, digest
 from wayword.text import cut_ends
-from wayword.workspace import FORMAT as WORKSPACE_FORMAT
-from wayword.workspace import MANIFEST, digest
 
 QUERIES = 1_000_000
 WORDS = 20_000

@@ -24,7 +24,7 @@ from apart import resident
 from numpy.typing import NDArray
 from postgres import Postgres
 
-from wayword.index.strings import Strings
+from wayword.store.strings import Strings
 
 K = 10
 SECONDS = 30.0

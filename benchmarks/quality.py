@@ -24,11 +24,17 @@ import pyarrow as pa
 from scipy.stats import t as student
 
 import wayword
-from wayword.evaluation import CUTOFFS, DEEPEST, at_cutoffs, outcomes
-from wayword.policies import DEFAULT
-from wayword.retrieval.candidates import Candidates
-from wayword.stages import contexts, fetch_numbered, tables_in
-from wayword.stages.estimates import contexts_tested, load_policies
+from wayword.completion.candidates import Candidates
+from wayword.completion.policies import DEFAULT
+from wayword.engines.stages import fetch_numbered, tables_in
+from wayword.evaluation.estimates import (
+    CUTOFFS,
+    DEEPEST,
+    at_cutoffs,
+    outcomes,
+)
+from wayword.evaluation.stage import contexts_tested, load_policies
+from wayword.logs import contexts_stage as contexts
 from wayword.text import normalise
 from wayword.utility import Measure
 

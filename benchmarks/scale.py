@@ -76,11 +76,11 @@ def draw(clicks: int, data: Path) -> None:
 def run_stage(name: str, data: Path, workspace: Path) -> dict[str, float]:
     """Make one artefact; those of the stages before it are there already."""
     from wayword import pipeline
-    from wayword.artefact import digest_of_file
     from wayword.config import Config
+    from wayword.logs.stage import Source
     from wayword.progress import Reporter
-    from wayword.stages.log import Source
-    from wayword.workspace import building
+    from wayword.store.artefact import digest_of_file
+    from wayword.store.workspace import building
 
     files: dict[Path | None, str | None] = {
         path: digest_of_file(path) for path in (data / "clicks.parquet", data / "rankings.parquet")

@@ -36,7 +36,7 @@ from typed_texts import TypedTexts
 
 import wayword as library
 from wayword.serving.answers import SERVED
-from wayword.workspace import MANIFEST
+from wayword.store.workspace import MANIFEST
 
 PARTS = ("process", "http", "memory", "paper", "peers")
 KNOWN, UNKNOWN, PATHS, ASKED_OF_PEERS, ASKED_OF_PAPER = 200_000, 5_000, 20_000, 20_000, 1_000

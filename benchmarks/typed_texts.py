@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from quality import mistyped
 
-from wayword.index.strings import Strings
+from wayword.store.strings import Strings
 from wayword.text import cuts, normalise
 
 ALPHABET = list("abcdefghijklmnopqrstuvwxyz ")

@@ -96,6 +96,6 @@ def _enter(arguments: list[str], streams: list[str]) -> None:
     sys.stdin = io.TextIOWrapper(io.FileIO(0, closefd=False))
     os.environ["COLUMNS"] = "80"
     sys.argv = ["wayword", *arguments]
-    from wayword.cli import main
+    from wayword.cli.main import main
 
     main()

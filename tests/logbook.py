@@ -7,8 +7,8 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from reference import Click, Propensity, Rankings, Search
+from wayword.completion.candidates import Candidates
 from wayword.engines import Engine
-from wayword.retrieval.candidates import Candidates
 
 DEEPEST_RANK = 12
 DOCUMENTS, QUERIES, CONTEXTS = 4, 4, 2

@@ -7,13 +7,12 @@ import numpy as np
 import pyarrow as pa
 
 from reference import Click, Search
-from wayword import tables
 from wayword.config import Config
-from wayword.engines import Engine
+from wayword.engines import Engine, tables
 from wayword.pipeline import run
 from wayword.simulation.simulate import write_world
 from wayword.simulation.world import Intents, World
-from wayword.workspace import Workspace
+from wayword.store.workspace import Workspace
 
 NOUNS = ("label", "ladder", "lamp", "lantern", "laptop", "lock")
 QUERIES = sorted(f"{noun}{kind}" for noun in NOUNS for kind in ("", " small", " steel"))

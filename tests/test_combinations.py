@@ -8,7 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import wayword
-from wayword import tables, xlinear
+from wayword.engines import tables
+from wayword.paper import pecos_model as xlinear
 
 QUICK: dict[str, dict[str, Any]] = {
     "retriever": {"candidates": 10},

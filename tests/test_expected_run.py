@@ -14,17 +14,18 @@ import pytest
 import reference
 import shop as small
 from shop import Shop
-from wayword import Config, run, tables
-from wayword.contexts import from_prefixes
+from wayword import Config, run
+from wayword.completion.candidates import Candidates
+from wayword.completion.expected_utility import ANY, MODES, PREFIXED
+from wayword.completion.policies import Expected
+from wayword.engines import tables
 from wayword.errors import LogError, WaywordError
-from wayword.evaluation import CUTOFFS
-from wayword.policies import Expected
-from wayword.report import dial_of, differences_of, estimates_of
-from wayword.retrieval.candidates import Candidates
-from wayword.retrieval.graph import ANY, MODES, PREFIXED
+from wayword.evaluation.estimates import CUTOFFS
+from wayword.evaluation.stage import DIAL, load_policies
+from wayword.logs.contexts import from_prefixes
+from wayword.report.estimates import dial_of, differences_of, estimates_of
 from wayword.serving.policy_completer import PolicyCompleter
-from wayword.stages.estimates import DIAL, load_policies
-from wayword.workspace import Workspace
+from wayword.store.workspace import Workspace
 
 SETTINGS = {
     "retriever": {"model": "popular", "candidates": 10},

@@ -20,16 +20,25 @@ import pytest
 
 from commands import Command, wayword
 from runs import Made, hashes
-from wayword import disk, pipeline, xlinear
+from wayword import pipeline
 from wayword.config import Config
+from wayword.demand import stage as demand
 from wayword.engines.duck import DuckDB
 from wayword.errors import WorkspaceError
+from wayword.evaluation import stage as estimates
 from wayword.index import build as index
+from wayword.logs import contexts_stage as contexts
+from wayword.logs import stage as log
+from wayword.paper import pecos_model as xlinear
+from wayword.paper import ranker_stage as ranker
+from wayword.paper import retriever_stage as retriever
 from wayword.progress import Reporter
+from wayword.propensity import stage as propensity
+from wayword.rankings import stage as rankings
 from wayword.serving.completer import Completer
 from wayword.serving.policy_completer import PolicyCompleter
-from wayword.stages import contexts, demand, estimates, log, propensity, ranker, rankings, retriever
-from wayword.workspace import Workspace, building
+from wayword.store import disk
+from wayword.store.workspace import Workspace, building
 
 STAGES = ("log", "rankings", "contexts", "propensity", "demand", "retriever", "ranker", "estimates", "index")
 PREFIXES = ["", "v", "video", "mail cl", "no such thing"]

@@ -16,7 +16,7 @@ _HOMES = {
     "Completion": ("wayword.completion", "Completion"),
     "Config": ("wayword.config", "Config"),
     "WaywordError": ("wayword.errors", "WaywordError"),
-    "Workspace": ("wayword.workspace", "Workspace"),
+    "Workspace": ("wayword.store.workspace", "Workspace"),
     "differences": ("wayword.report", "differences_of"),
     "estimates": ("wayword.report", "estimates_of"),
     "read_ubi": ("wayword.logs.ubi.read", "read_ubi"),
@@ -40,17 +40,17 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from wayword.completion import Completion
+    from wayword.completion.completion import Completion
     from wayword.config import Config
     from wayword.errors import WaywordError
     from wayword.logs.ubi.read import read_ubi
     from wayword.pipeline import run
-    from wayword.report import differences_of as differences
-    from wayword.report import estimates_of as estimates
+    from wayword.report.estimates import differences_of as differences
+    from wayword.report.estimates import estimates_of as estimates
     from wayword.reproduction.reproduce import reproduce
     from wayword.serving.completer import Completer
     from wayword.simulation.simulate import simulate
-    from wayword.workspace import Workspace
+    from wayword.store.workspace import Workspace
 
 
 def __getattr__(name: str) -> Any:

@@ -1,6 +1,6 @@
 """`python -m wayword`."""
 
-from wayword.cli import main
+from wayword.cli.main import main
 
 if __name__ == "__main__":
     main()

@@ -12,18 +12,24 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from wayword import xlinear
-from wayword.artefact import digest_of_file
 from wayword.config import Config, RetrieverConfig
+from wayword.demand import stage as demand
+from wayword.engines.stages import Folders, Report
 from wayword.errors import ConfigError, MissingExtra
-from wayword.evaluation import METRICS
+from wayword.evaluation import stage as estimates
+from wayword.evaluation.estimates import METRICS
 from wayword.index.build import build as build_index
+from wayword.logs import contexts_stage as contexts
+from wayword.logs import stage as log_stage
+from wayword.paper import pecos_model as xlinear
+from wayword.paper import ranker_stage as ranker
+from wayword.paper import retriever_stage as retriever
 from wayword.progress import Reporter
-from wayword.stages import Folders, Report, contexts, demand, estimates, propensity, ranker, retriever
-from wayword.stages import log as log_stage
-from wayword.stages import rankings as rankings_stage
+from wayword.propensity import stage as propensity
+from wayword.rankings import stage as rankings_stage
+from wayword.store.artefact import digest_of_file
+from wayword.store.workspace import Workspace, building
 from wayword.utility import Measure
-from wayword.workspace import Workspace, building
 
 
 def run(

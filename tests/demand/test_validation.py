@@ -9,8 +9,8 @@ from scipy.sparse import csr_array
 import logbook
 import reference
 from reference import Rankings, Search
+from wayword.completion.candidates import Candidates
 from wayword.demand.validation import HeldOut, Judge, surely_more
-from wayword.retrieval.candidates import Candidates
 
 ZIPF = reference.power_law(1.0)
 

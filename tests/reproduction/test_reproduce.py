@@ -9,7 +9,7 @@ from pathlib import Path
 import built
 import pytest
 
-from wayword import tables
+from wayword.engines import tables
 from wayword.errors import WaywordError
 from wayword.progress import Reporter
 from wayword.reproduction import measures
@@ -19,7 +19,7 @@ from wayword.reproduction.reproduce import EXPERIMENTS, reproduce
 from wayword.reproduction.shared import LABELS, of_labels
 from wayword.reproduction.telling import Results
 from wayword.simulation.worlds import WORLDS
-from wayword.workspace import Workspace
+from wayword.store.workspace import Workspace
 
 CLICKS = 40_000
 NAME = f"built-{CLICKS}-quick-seed"

@@ -14,22 +14,22 @@ import pytest
 from odd_texts import ODD
 
 from runs import Made
-from wayword import tables
-from wayword.completion import Completion
+from wayword.completion.completion import Completion
+from wayword.completion.expected_utility import MODES
 from wayword.config import Config, IndexConfig
+from wayword.engines import tables
 from wayword.errors import WaywordError, WorkspaceError
 from wayword.index import versions
 from wayword.index.build import build
 from wayword.index.overrides import FILE, Overrides
+from wayword.logs import contexts_stage as contexts
 from wayword.pipeline import run
-from wayword.retrieval.graph import MODES
 from wayword.serving.completer import Completer
 from wayword.serving.explanation import Unknown, explain
 from wayword.serving.policy_completer import PolicyCompleter
 from wayword.simulation.simulate import simulate
-from wayword.stages import contexts
+from wayword.store.workspace import Workspace
 from wayword.text import normalise
-from wayword.workspace import Workspace
 
 
 @pytest.fixture

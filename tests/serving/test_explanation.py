@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from runs import Made
-from wayword import tables
+from wayword.engines import tables
 from wayword.errors import WaywordError
 from wayword.serving.completer import Completer, Served
 from wayword.serving.explanation import Unknown, explain
-from wayword.workspace import Workspace
+from wayword.store.workspace import Workspace
 
 
 @pytest.fixture(scope="module")

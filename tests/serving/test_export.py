@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from commands import wayword
 from runs import Made
-from wayword.completion import Completion
+from wayword.completion.completion import Completion
 from wayword.errors import WaywordError
 from wayword.index.overrides import Overrides
 from wayword.serving.completer import Completer, Served

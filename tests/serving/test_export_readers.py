@@ -12,7 +12,7 @@ from lucene_reader import suggested
 
 from runs import Made
 from shop import make_world, open_shop, with_parts
-from wayword.completion import Completion
+from wayword.completion.completion import Completion
 from wayword.index.overrides import Overrides
 from wayword.progress import Reporter
 from wayword.serving.completer import Completer, Served

@@ -9,14 +9,15 @@ import pytest
 from odd_texts import ODD
 
 from runs import Made
-from wayword import pipeline, tables
+from wayword import pipeline
 from wayword.config import Config
-from wayword.contexts import from_prefixes
+from wayword.engines import tables
 from wayword.errors import WaywordError
+from wayword.evaluation.stage import load_policies
+from wayword.logs.contexts import from_prefixes
 from wayword.serving.policy_completer import PolicyCompleter
-from wayword.stages.estimates import load_policies
+from wayword.store.workspace import Workspace
 from wayword.text import normalise
-from wayword.workspace import Workspace
 
 POLICIES = ("random", "popular", "retriever", "unbiased", "expected", "diverse")
 

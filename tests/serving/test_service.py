@@ -22,7 +22,7 @@ from wayword.index.build import build
 from wayword.serving.completer import Completer
 from wayword.serving.explanation import explain
 from wayword.serving.records import TIME
-from wayword.workspace import Workspace
+from wayword.store.workspace import Workspace
 
 BEARER = {"authorization": f"Bearer {TOKEN}"}
 CLICK = {

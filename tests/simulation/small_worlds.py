@@ -60,9 +60,9 @@ def fake_pecos(pairs: pa.Table, queries: Sequence[str], *, depth: int = 100, see
 
 def use_fake_pecos(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let it stand in for the PECOS ranker, an optional install."""
-    module = ModuleType("wayword.documents.pecos")
+    module = ModuleType("wayword.paper.pecos_documents")
     module.rank_with_pecos = fake_pecos  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "wayword.documents.pecos", module)
+    monkeypatch.setitem(sys.modules, "wayword.paper.pecos_documents", module)
 
 
 def write_xmc(folder: Path) -> Path:

@@ -12,7 +12,7 @@ from small_worlds import WORLDS, small_world
 
 from wayword.errors import WaywordError
 from wayword.simulation import simulate as module
-from wayword.simulation.looks import look_law
+from wayword.simulation.click_model import look_law
 from wayword.simulation.simulate import CLICKS_SCHEMA, Searches, simulate, write_world
 from wayword.simulation.world import World, click_rate, truth
 from wayword.simulation.worlds import open_world

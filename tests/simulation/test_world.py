@@ -7,7 +7,7 @@ import pytest
 from small_worlds import WORLDS, small_world
 
 from wayword.errors import WaywordError
-from wayword.simulation.looks import look_law
+from wayword.simulation.click_model import look_law
 from wayword.simulation.world import World, click_rate, invisible_share, truth
 
 

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from wayword.compiled import compiled
 from wayword.demand import wording
 from wayword.demand.pairs import Floats, Pairs
 from wayword.demand.surroundings import LARGEST_GROUP, Surroundings, arrays
+from wayword.numba_jit import compiled
 
 FOLDS = 20
 """One of so many is left out: with more there is more evidence, with fewer the pair's own click shows through less."""

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wayword.compiled import compiled
 from wayword.demand.examples import examples
 from wayword.demand.pairs import Floats, Pairs
 from wayword.demand.wording import Wording
+from wayword.numba_jit import compiled
 
 FOLDS, EPOCHS = 4, 2
 STEP = 0.2

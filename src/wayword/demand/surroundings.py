@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from wayword.compiled import compiled
 from wayword.demand.pairs import Pairs
 from wayword.demand.wording import Wording
+from wayword.numba_jit import compiled
 
 NEIGHBOURS = 20
 PAGE = 20

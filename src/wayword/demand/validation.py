@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from wayword.evaluation import CUTOFFS, DEEPEST, position_weights
-from wayword.retrieval.candidates import Candidates
+from wayword.completion.candidates import Candidates
+from wayword.evaluation.estimates import CUTOFFS, DEEPEST, position_weights
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,12 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from wayword.compiled import compiled
 from wayword.demand.pairs import Floats, Pairs
-from wayword.documents.terms import query_terms
-from wayword.features.ragged import Ragged
-from wayword.features.texts import characters
+from wayword.numba_jit import compiled
+from wayword.rankings.terms import query_terms
+from wayword.store.compressed_rows import Ragged
 from wayword.text import normalise
+from wayword.text_arrays import characters
 
 NAMES = (
     "title_of_query",

@@ -8,26 +8,29 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from wayword import __version__, tables
+from wayword import __version__
+from wayword.completion import retriever_io as saved
+from wayword.completion.diversify import near_duplicates
+from wayword.completion.expected_utility import GraphRetriever, Recorded
+from wayword.completion.prefix_matcher import Beginnings
+from wayword.completion.sparse_topk import Graph, Rows
 from wayword.config import IndexConfig
-from wayword.contexts import PREFIX
-from wayword.graph import Graph, Rows
+from wayword.demand import stage as demand
+from wayword.engines import tables
+from wayword.engines.stages import Advance, Report, threads
 from wayword.index.content import Asked, Content
 from wayword.index.index import FORMAT
 from wayword.index.keys import Columns
-from wayword.index.known_texts import known_texts
 from wayword.index.overrides import Overrides
 from wayword.index.pages import Pages
+from wayword.index.prefix_groups import known_texts
+from wayword.index.privacy_filter import beginning, matching
 from wayword.index.versions import ROOT, publish
-from wayword.index.withheld import beginning, matching
-from wayword.lists import near_duplicates
-from wayword.retrieval import saved
-from wayword.retrieval.beginnings import Beginnings
-from wayword.retrieval.graph import GraphRetriever, Recorded
-from wayword.stages import Advance, Report, contexts, demand, threads
-from wayword.stages.log import context_columns
-from wayword.stages.retriever import popularity
-from wayword.workspace import Workspace, digest
+from wayword.logs import contexts_stage as contexts
+from wayword.logs.contexts import PREFIX
+from wayword.logs.stage import context_columns
+from wayword.paper.retriever_stage import popularity
+from wayword.store.workspace import Workspace, digest
 
 MOST_CONTEXTS = 2_000_000
 """So many distinct contexts of the log get lists of their own; the others are answered live."""

@@ -9,17 +9,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from wayword import __version__
+from wayword.completion import retriever_io as saved
+from wayword.completion.expected_utility import MODES, GraphRetriever
+from wayword.completion.policies import Expected
 from wayword.config import IndexConfig
-from wayword.index import lists
+from wayword.engines.stages import Advance, Report
+from wayword.index import completion_lists as lists
+from wayword.index.completion_lists import Lists
 from wayword.index.index import ABOUT, FORMAT, LIVE, PAGES, served_policy
 from wayword.index.keys import Columns
-from wayword.index.lists import Lists
 from wayword.index.pages import Pages
-from wayword.index.strings import Strings
-from wayword.policies import Expected
-from wayword.retrieval import saved
-from wayword.retrieval.graph import MODES, GraphRetriever
-from wayword.stages import Advance, Report
+from wayword.store.strings import Strings
 
 AT_ONCE = 4096
 

@@ -10,18 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from wayword.arrays import mapped
-from wayword.artefact import read_object, report_of
-from wayword.completion import Completion
+from wayword.completion import retriever_io as saved
+from wayword.completion.completion import Completion
+from wayword.completion.expected_utility import MODES, GraphRetriever
+from wayword.completion.policies import Expected
 from wayword.errors import WaywordError, WorkspaceError
+from wayword.index.completion_lists import FinishedLists
+from wayword.index.integrity import problem_of
 from wayword.index.keys import Columns
-from wayword.index.lists import FinishedLists
 from wayword.index.pages import Pages
-from wayword.index.strings import Strings
-from wayword.index.verified import problem_of
-from wayword.policies import Expected
-from wayword.retrieval import saved
-from wayword.retrieval.graph import MODES, GraphRetriever
+from wayword.store.arrays import mapped
+from wayword.store.artefact import read_object, report_of
+from wayword.store.strings import Strings
 
 FORMAT = 2
 ABOUT, LIVE, PAGES = "about.json", "live", "pages"

@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from wayword.contexts import PREFIX
-from wayword.retrieval.graph import GraphRetriever
+from wayword.completion.expected_utility import GraphRetriever
+from wayword.logs.contexts import PREFIX
 
 BETWEEN = "\x1f"
 """Between the parts of a key. No normalised text contains it."""

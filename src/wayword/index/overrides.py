@@ -16,8 +16,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from wayword.artefact import write_atomically
 from wayword.errors import WaywordError
+from wayword.store.artefact import write_atomically
 from wayword.text import normalise
 
 FILE = "overrides.json"

@@ -10,10 +10,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from wayword.arrays import mapped
-from wayword.graph import Rows
-from wayword.index.strings import Strings
-from wayword.retrieval import saved
+from wayword.completion import retriever_io as saved
+from wayword.completion.sparse_topk import Rows
+from wayword.store.arrays import mapped
+from wayword.store.strings import Strings
 
 LONGEST = 10
 """So many results of each query are kept."""

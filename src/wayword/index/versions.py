@@ -15,10 +15,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from wayword import disk
-from wayword.artefact import RECEIPT, UNFINISHED, damage, make_whole, write_atomically
 from wayword.errors import WorkspaceError
-from wayword.index import verified
+from wayword.index import integrity as verified
+from wayword.store import disk
+from wayword.store.artefact import (
+    RECEIPT,
+    UNFINISHED,
+    damage,
+    make_whole,
+    write_atomically,
+)
 
 ROOT = "index"
 """Where a workspace keeps them."""

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from wayword.artefact import digest_of_file
 from wayword.config import Config
+from wayword.engines.stages import Folders
+from wayword.engines.stages import Report as Told
 from wayword.errors import LogError, WaywordError
+from wayword.logs import stage as log_stage
 from wayword.pipeline import Stage, choose_retriever
 from wayword.pipeline import stages as pipeline_stages
 from wayword.progress import Reporter, counted
@@ -21,10 +23,8 @@ from wayword.reproduction.presets import Preset
 from wayword.simulation.simulate import CLICKS, RANKINGS, TRUTH, write_world
 from wayword.simulation.world import World
 from wayword.simulation.worlds import XMC, open_world
-from wayword.stages import Folders
-from wayword.stages import Report as Told
-from wayword.stages import log as log_stage
-from wayword.workspace import building, digest
+from wayword.store.artefact import digest_of_file
+from wayword.store.workspace import building, digest
 
 THEORY = "theory"
 FORMAT = 2

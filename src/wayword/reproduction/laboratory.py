@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from wayword.pipeline import Stage
-from wayword.workspace import Build
+from wayword.store.workspace import Build
 
 
 @dataclass

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from wayword.retrieval.candidates import Candidates
+from wayword.completion.candidates import Candidates
 
 LISTS = "lists"
 

@@ -7,13 +7,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from wayword import tables
+from wayword.completion.candidates import Candidates
 from wayword.config import EvaluationConfig
+from wayword.engines import tables
+from wayword.engines.stages import Folders, tables_in
 from wayword.errors import LogError
-from wayword.evaluation import Outcomes, at_cutoffs, estimate, interval, outcomes, resample
+from wayword.evaluation.estimates import (
+    Outcomes,
+    at_cutoffs,
+    estimate,
+    interval,
+    outcomes,
+    resample,
+)
 from wayword.reproduction.material import Material
-from wayword.retrieval.candidates import Candidates
-from wayword.stages import Folders, tables_in
 from wayword.utility import Measure
 
 POSITIONS = 5

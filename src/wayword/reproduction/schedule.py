@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from wayword.artefact import write_atomically
 from wayword.progress import Reporter
+from wayword.store.artefact import write_atomically
 
 COSTS = {
     "world": 13,

@@ -8,19 +8,29 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from wayword import tables, utility
-from wayword.ceiling import ceiling
+from wayword import utility
+from wayword.completion.policies import Plain, Retrieved, Shuffled
 from wayword.config import Config, UtilityConfig
-from wayword.contexts import ContextColumns
-from wayword.evaluation import DEEPEST
-from wayword.features.pairs import Featuriser
+from wayword.engines import tables
+from wayword.engines.stages import (
+    Advance,
+    Folders,
+    Report,
+    tables_in,
+    threads,
+)
+from wayword.evaluation import stage as estimates
+from wayword.evaluation.ceiling import ceiling
+from wayword.evaluation.estimates import DEEPEST
+from wayword.logs import contexts_stage as contexts
+from wayword.logs.contexts import ContextColumns
+from wayword.paper import ranker_stage as ranker
+from wayword.paper.features.ranker_features import Featuriser
+from wayword.paper.rankers import RANKERS, Examples, reorder
+from wayword.paper.retriever_stage import Retrievers
 from wayword.pipeline import Stage, retriever_settings
-from wayword.policies import Plain, Retrieved, Shuffled
 from wayword.progress import Reporter
-from wayword.ranking import RANKERS, Examples, reorder
 from wayword.reproduction.material import LISTS, Material, save_list
-from wayword.stages import Advance, Folders, Report, contexts, estimates, ranker, tables_in, threads
-from wayword.stages.retriever import Retrievers
 
 LABELS: tuple[str, ...] = get_args(get_type_hints(UtilityConfig)["variant"])
 """The kinds of labels that a ranker can learn from clicks."""

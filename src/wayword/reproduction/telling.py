@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wayword import tables
-from wayword.evaluation import CUTOFFS, UTILITY
+from wayword.engines import tables
+from wayword.evaluation.estimates import CUTOFFS, UTILITY
 from wayword.reproduction import measures
 from wayword.reproduction.figures import Series, intervals, lines
 from wayword.reproduction.report.exhibits import Cell, Column, Figure, Interval, Table

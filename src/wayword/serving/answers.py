@@ -2,7 +2,7 @@
 
 import msgspec
 
-from wayword.completion import Completion
+from wayword.completion.completion import Completion
 
 MOST = 100
 """Completions in one answer."""

@@ -9,14 +9,14 @@ from time import monotonic
 from typing import Any, Generic, TypeVar
 
 from wayword import __version__
-from wayword.completion import Completion
+from wayword.completion.completion import Completion
+from wayword.completion.expected_utility import ANY, MODES
 from wayword.errors import WaywordError
 from wayword.index import versions
 from wayword.index.index import Index
 from wayword.index.overrides import FILE, Overrides
-from wayword.retrieval.graph import ANY, MODES
+from wayword.store.workspace import Workspace
 from wayword.text import normalise
-from wayword.workspace import Workspace
 
 MAX_PREFIX = 1000
 """So many characters of a typed text are looked at; nobody types more, and it bounds the work."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from wayword.artefact import to_disk
+from wayword.store.artefact import to_disk
 
 FOLDER = "events"
 LARGEST = 64_000_000

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from wayword.completion.candidates import SOURCES
+from wayword.completion.expected_utility import ANY, LIVE_DOCUMENTS
+from wayword.completion.sparse_topk import Rows
 from wayword.errors import WaywordError
-from wayword.graph import Rows
 from wayword.index.index import Index
-from wayword.retrieval.candidates import SOURCES
-from wayword.retrieval.graph import ANY, LIVE_DOCUMENTS
 from wayword.serving.completer import Served, as_typed, check
 from wayword.text import normalise
 

@@ -14,11 +14,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from wayword.artefact import to_disk
-from wayword.completion import Completion
+from wayword.completion.completion import Completion
 from wayword.errors import WaywordError
 from wayword.progress import Reporter
 from wayword.serving.completer import Served
+from wayword.store.artefact import to_disk
 
 END, WRITTEN = ";", "%3B"
 """What ends a part of a key, and how it is written within one."""

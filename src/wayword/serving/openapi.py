@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from wayword import __version__
-from wayword.retrieval.graph import MODES
+from wayword.completion.expected_utility import MODES
 from wayword.serving import records
 from wayword.serving.answers import (
     LONGEST_USER,

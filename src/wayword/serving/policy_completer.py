@@ -7,17 +7,17 @@ from typing import Any
 
 import pyarrow as pa
 
-from wayword import tables
-from wayword.completion import Completion
-from wayword.contexts import PREFIX
+from wayword.completion.completion import Completion
+from wayword.completion.expected_utility import ANY, MODES
+from wayword.completion.policies import DEFAULT, Expected, Policy
+from wayword.engines import tables
 from wayword.errors import WaywordError
+from wayword.evaluation.stage import load_policies
 from wayword.index.keys import as_text
-from wayword.policies import DEFAULT, Expected, Policy
-from wayword.retrieval.graph import ANY, MODES
+from wayword.logs.contexts import PREFIX
+from wayword.logs.stage import context_columns
 from wayword.serving.completer import MAX_COMPLETIONS, as_typed
-from wayword.stages.estimates import load_policies
-from wayword.stages.log import context_columns
-from wayword.workspace import Workspace
+from wayword.store.workspace import Workspace
 
 
 class PolicyCompleter:

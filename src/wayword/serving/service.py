@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
+from wayword.completion.expected_utility import ANY, MODES
 from wayword.errors import WaywordError
 from wayword.index.overrides import Overrides
-from wayword.retrieval.graph import ANY, MODES
 from wayword.serving import assets, openapi, records, visitors
 from wayword.serving.answers import LONGEST_USER, MOST, POLICIES, POPULAR, SERVED, Answer
 from wayword.serving.arms import FIRST, Arms, Serving

@@ -18,12 +18,18 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from wayword import disk
 from wayword.errors import WaywordError
-from wayword.simulation.looks import draw, look_law
-from wayword.simulation.parts import NO_PARTS, PART, Parts, check_right, truth_by_part
+from wayword.simulation.click_model import draw, look_law
+from wayword.simulation.context_column import (
+    NO_PARTS,
+    PART,
+    Parts,
+    check_right,
+    truth_by_part,
+)
 from wayword.simulation.world import Hits, World, click_rate, find_sorted, invisible_share, truth
 from wayword.simulation.worlds import XMC, open_world
+from wayword.store import disk
 
 CHUNK = 1 << 20
 CLICKS, RANKINGS, DOCUMENTS, TRUTH = (

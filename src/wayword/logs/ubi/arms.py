@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from wayword.config import EvaluationConfig
 from wayword.engines.duck import DuckDB
-from wayword.evaluation import interval, resample
+from wayword.evaluation.estimates import interval, resample
 
 GROUPS = 1 << 12
 """More people than this are drawn in so many groups, each by chance: the intervals are the same to the eye."""

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wayword import disk
 from wayword.config import EvaluationConfig
 from wayword.engines.duck import DuckDB
 from wayword.errors import LogError, WaywordError
 from wayword.logs.ubi import arms, clicks, completions, contexts, lines, rankings, records, searches
 from wayword.progress import Reporter
+from wayword.store import disk
 
 UNREADABLE = 0.01
 """The share of lines that may be unreadable."""

@@ -13,8 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from wayword import tables
 from wayword.config import Config
+from wayword.engines import tables
+from wayword.engines.stages import Folders, Report, tables_in
+from wayword.paper import ranker_stage as ranker
 from wayword.reproduction import measures
 from wayword.reproduction.experiments.paper import LABELS, ORDERS
 from wayword.reproduction.material import LISTS, Material, load_list
@@ -30,7 +32,6 @@ from wayword.reproduction.telling import (
     told_apart,
     utilities,
 )
-from wayword.stages import Folders, Report, ranker, tables_in
 from wayword.utility import Measure
 
 

@@ -11,14 +11,26 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from wayword import tables
-from wayword.ceiling import ceiling
+from wayword.completion.candidates import Candidates, Retriever
+from wayword.completion.policies import Plain, Retrieved, Shuffled
 from wayword.config import Config
+from wayword.engines import tables
+from wayword.engines.stages import (
+    Advance,
+    Folders,
+    Report,
+    tables_in,
+    threads,
+)
 from wayword.errors import WaywordError
-from wayword.evaluation import DEEPEST, Outcomes
-from wayword.features.pairs import Featuriser
+from wayword.evaluation import stage as estimates
+from wayword.evaluation.ceiling import ceiling
+from wayword.evaluation.estimates import DEEPEST, Outcomes
+from wayword.logs import contexts_stage as contexts
+from wayword.paper import ranker_stage as ranker
+from wayword.paper.features.ranker_features import Featuriser
+from wayword.paper.retriever_stage import Retrievers
 from wayword.pipeline import Stage, retriever_settings
-from wayword.policies import Plain, Retrieved, Shuffled
 from wayword.progress import Reporter
 from wayword.reproduction import measures
 from wayword.reproduction.experiments.paper import STORE
@@ -37,10 +49,7 @@ from wayword.reproduction.telling import (
     told_apart,
     utilities,
 )
-from wayword.retrieval.candidates import Candidates, Retriever
 from wayword.simulation.simulate import TRUTH
-from wayword.stages import Advance, Folders, Report, contexts, estimates, ranker, tables_in, threads
-from wayword.stages.retriever import Retrievers
 from wayword.utility import Measure
 
 NAME = "context"

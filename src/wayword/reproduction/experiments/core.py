@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from wayword.config import Config
+from wayword.engines.stages import Folders, Report
 from wayword.reproduction import measures
 from wayword.reproduction.material import load_lists
 from wayword.reproduction.report.exhibits import Section, Text
@@ -18,7 +19,6 @@ from wayword.reproduction.telling import (
     ranged,
     utilities,
 )
-from wayword.stages import Folders, Report
 
 NAME = "core"
 AFTER = ("rankings", "contexts", "propensity", "tests", "baselines", of_labels("unbiased"))

@@ -13,21 +13,30 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from wayword import tables, utility
+from wayword import utility
+from wayword.completion.candidates import Candidates
 from wayword.config import Config
-from wayword.contexts import PREFIX, ContextColumns
-from wayword.evaluation import DEEPEST
-from wayword.features import make_encoder
-from wayword.features.encoder import Encoder
-from wayword.features.pairs import Featuriser
-from wayword.ranking import RANKERS, Examples, reorder
+from wayword.engines import tables
+from wayword.engines.stages import (
+    Advance,
+    Folders,
+    Report,
+    tables_in,
+    threads,
+)
+from wayword.evaluation.estimates import DEEPEST
+from wayword.logs import contexts_stage as contexts
+from wayword.logs.contexts import PREFIX, ContextColumns
+from wayword.paper import ranker_stage as ranker
+from wayword.paper.features import make_encoder
+from wayword.paper.features.encoder import Encoder
+from wayword.paper.features.ranker_features import Featuriser
+from wayword.paper.rankers import RANKERS, Examples, reorder
+from wayword.paper.retriever_stage import Retrievers
 from wayword.reproduction import measures
 from wayword.reproduction.material import LISTS, Material, load_list, save_list
 from wayword.reproduction.report.exhibits import Cell, Column, Exhibit, Section, Table, Text
 from wayword.reproduction.telling import Results, amount, pairs, ranged, told_apart, utilities
-from wayword.retrieval.candidates import Candidates
-from wayword.stages import Advance, Folders, Report, contexts, ranker, tables_in, threads
-from wayword.stages.retriever import Retrievers
 
 NAME = "encoders"
 LIGHT, TRANSFORMER = "light", "minilm"

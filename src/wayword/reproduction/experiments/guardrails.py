@@ -6,17 +6,28 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from wayword import tables
-from wayword.blending import blend
-from wayword.evaluation import DEEPEST, at_cutoffs
-from wayword.guardrails import positions_of, reciprocal_rank, remaining, share_saved, success
+from wayword.completion.blending import blend
+from wayword.engines import tables
+from wayword.engines.stages import (
+    Advance,
+    Folders,
+    Report,
+    tables_in,
+)
+from wayword.evaluation.conventional import (
+    positions_of,
+    reciprocal_rank,
+    remaining,
+    share_saved,
+    success,
+)
+from wayword.evaluation.estimates import DEEPEST, at_cutoffs
 from wayword.reproduction import measures
 from wayword.reproduction.figures import Series, points
 from wayword.reproduction.material import Material, load_lists
 from wayword.reproduction.report.exhibits import Column, Figure, Section, Table, Text
 from wayword.reproduction.shared import of_labels
 from wayword.reproduction.telling import STYLES, named
-from wayword.stages import Advance, Folders, Report, tables_in
 
 NAME = "guardrails"
 AFTER = ("rankings", "contexts", "propensity", "tests", "baselines", of_labels("unbiased"))

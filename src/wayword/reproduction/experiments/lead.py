@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from wayword.evaluation import CUTOFFS
+from wayword.evaluation.estimates import CUTOFFS
 from wayword.reproduction.experiments import core, statistics
 from wayword.reproduction.experiments.paper import ORDERS
 from wayword.reproduction.presets import Preset

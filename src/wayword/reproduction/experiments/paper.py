@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from wayword import tables
 from wayword.config import FeaturesConfig
-from wayword.evaluation import CUTOFFS
-from wayword.features.pairs import PAIR_FEATURES
+from wayword.engines import tables
+from wayword.evaluation.estimates import CUTOFFS
+from wayword.paper.features.ranker_features import PAIR_FEATURES
 from wayword.reproduction.experiments.statistics import FILE
 from wayword.reproduction.report.exhibits import Cell, Column, Interval, Section, Table, Text
 from wayword.reproduction.telling import Results, named, told_apart, verdict

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from wayword.evaluation import CUTOFFS
+from wayword.evaluation.estimates import CUTOFFS
 from wayword.reproduction.experiments.paper import ORDERS
 from wayword.reproduction.report.exhibits import Cell, Column, Section, Table, Text
 from wayword.reproduction.telling import Results, named

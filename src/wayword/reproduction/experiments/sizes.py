@@ -5,17 +5,17 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from wayword import tables
-from wayword.artefact import report_of
 from wayword.config import Config
-from wayword.evaluation import CUTOFFS
+from wayword.engines import tables
+from wayword.engines.stages import Folders, Report
+from wayword.evaluation.estimates import CUTOFFS
 from wayword.reproduction import measures
 from wayword.reproduction.figures import Series, lines
 from wayword.reproduction.material import LISTS, load_list
 from wayword.reproduction.report.exhibits import Column, Figure, Section, Table, Text
 from wayword.reproduction.shared import SIZES, of_labels, of_size
 from wayword.reproduction.telling import Results, amount, told_apart
-from wayword.stages import Folders, Report
+from wayword.store.artefact import report_of
 
 NAME = "training-size"
 ALL = "100%"

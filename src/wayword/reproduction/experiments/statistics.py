@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from wayword import tables, utility
-from wayword.artefact import report_of
+from wayword import utility
 from wayword.config import Config
-from wayword.engines import Engine
+from wayword.engines import Engine, tables
+from wayword.engines.stages import Folders, Report, tables_in
+from wayword.paper import ranker_stage as ranker
 from wayword.reproduction.material import Material
 from wayword.reproduction.report.exhibits import Cell, Column, Section, Table, Text
 from wayword.simulation.simulate import FACTS
-from wayword.stages import Folders, Report, ranker, tables_in
+from wayword.store.artefact import report_of
 
 NAME = "statistics"
 AFTER = ("world", "rankings", "contexts", "propensity", "retriever", "examples", "tests")

@@ -4,12 +4,12 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from wayword.artefact import write_atomically
 from wayword.errors import WorkspaceError
 from wayword.reproduction.report.cells import csv_of
 from wayword.reproduction.report.exhibits import Figure, Report, Table
 from wayword.reproduction.report.html import report_html
 from wayword.reproduction.report.markdown import report_md, table_md
+from wayword.store.artefact import write_atomically
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _OURS = re.compile(rf"figures/{_NAME.pattern}\.svg|tables/{_NAME.pattern}\.(csv|md)")

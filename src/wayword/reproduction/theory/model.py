@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wayword.simulation.looks import look_law
+from wayword.simulation.click_model import look_law
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from wayword import tables
+from wayword.engines import tables
 from wayword.reproduction.theory.bounding import Bounding
 from wayword.reproduction.theory.generalization import Generalization
 from wayword.reproduction.theory.padding import Padding

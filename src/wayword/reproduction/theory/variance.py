@@ -21,7 +21,7 @@ from wayword.reproduction.theory.model import (
     variances,
     visible,
 )
-from wayword.simulation.looks import look_law
+from wayword.simulation.click_model import look_law
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from wayword.simulation.catalogue import related_counts, relations
 from wayword.simulation.world import World
-from wayword.simulation.worlds.pairs import pairs_world
+from wayword.simulation.worlds.related_packages import pairs_world
 from wayword.text import normalise
 
 FEWEST, MOST = 2, 1500

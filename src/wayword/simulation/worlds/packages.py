@@ -14,7 +14,7 @@ import pyarrow as pa
 import regex
 from numpy.typing import NDArray
 
-from wayword.documents.bm25 import rank_with_bm25
+from wayword.rankings.bm25 import rank_with_bm25
 from wayword.simulation.catalogue import related_counts
 from wayword.simulation.world import Intents, World
 from wayword.text import normalise

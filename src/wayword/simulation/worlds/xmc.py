@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from wayword.errors import WaywordError
 from wayword.simulation.world import World
-from wayword.simulation.worlds.pairs import pairs_world
+from wayword.simulation.worlds.related_packages import pairs_world
 from wayword.text import normalise
 
 LABELS = 50_000

@@ -1,0 +1,70 @@
+"""The demo: simulate people searching for packages, learn from their clicks, compare policies, complete."""
+
+import shutil
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from wayword.completion.policies import DEFAULT
+from wayword.pipeline import run
+from wayword.progress import Bars, drawn
+from wayword.report.estimates import print_estimates
+from wayword.serving.policy_completer import PolicyCompleter
+from wayword.simulation.simulate import simulate
+
+PREFIXES = ("vid", "mail", "photo", "text ed", "music pl", "game")
+
+
+def show(out: Path, *, clicks: int, seed: int, console: Console, errors: Console) -> None:
+    """Everything that the commands do one by one, with what to type next."""
+    data, workspace = out / "data", out / "workspace"
+    with Bars(errors).shown() as bars:
+        with drawn(bars, clicks) as progress:
+            simulate("packages", clicks=clicks, seed=seed, out=data, progress=progress)
+        finished = run(
+            data / "clicks.parquet",
+            data / "rankings.parquet",
+            documents=data / "documents.parquet",
+            truth=data / "truth.parquet",
+            out=workspace,
+            reporter=bars,
+        )
+    print_estimates(finished, console)
+    console.print()
+    console.print(_beside(PolicyCompleter.open(finished)))
+    console.print("\nNext:", style="bold")
+    command = _command(sys.argv[0])
+    for line in (
+        f"{command} complete {workspace} video -k 5",
+        f"{command} serve {workspace}",
+        f"{command} evaluate {workspace} --json",
+        f"{command} run --log {data}/clicks.parquet --rankings {data}/rankings.parquet --out my-workspace",
+    ):
+        console.print(f"  {line}", highlight=False, soft_wrap=True)
+
+
+def _command(called: str) -> str:
+    """How to call Wayword again: by name if the shell finds it, else as it was called now.
+
+    >>> _command("/usr/lib/python3/wayword/__main__.py"), _command(".venv/bin/not-on-the-path")
+    ('python -m wayword', '.venv/bin/not-on-the-path')
+    """
+    if Path(called).suffix == ".py":
+        return "python -m wayword"
+    found = shutil.which("wayword")
+    return called if Path(called).parent.name and not (found and Path(found).samefile(called)) else "wayword"
+
+
+def _beside(completer: PolicyCompleter) -> Table:
+    """A few prefixes with what is most popular and what leads furthest."""
+    table = Table(title="A few prefixes: most popular completion, and Wayword's")
+    for column in ("typed", "most popular", "wayword"):
+        table.add_column(column)
+    for prefix in PREFIXES:
+        lists = [completer.complete(prefix, 4, policy=policy) for policy in ("popular", DEFAULT)]
+        table.add_row(
+            prefix, *("\n".join(c.query for c in found) or "–" for found in lists), end_section=True
+        )
+    return table

@@ -1,0 +1,343 @@
+"""Documents ↔ queries: demand and exposure, and the best queries as their product.
+
+The mean utility of a query over the searches of a context is an inner product, exactly:
+
+    mean over s of û(s, q) = ⟨demand(x), exposure(q)⟩,   exposure(q)[a] = p[rank_q(a)]
+
+so the best queries of a context over the whole universe are the largest entries of a row of demand · exposureᵀ. The
+demand of a context is in turn a mixture of the demands of the queries that it may become. Both products are one
+compiled walk over the graph, from the queries to the documents behind them and back to all queries that return those.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from wayword.completion.candidates import Candidates
+from wayword.errors import WaywordError
+from wayword.numba_jit import compiled
+
+CONTEXTS_AT_ONCE = 256
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+"""2⁶⁴ / the golden ratio: its multiples spread numbers evenly ("Fibonacci hashing")."""
+
+
+def exposure(rankings: pa.Table, propensity: pa.Table, shape: tuple[int, int]) -> csr_array:
+    """The matrix of queries × documents with p[rank], from the tables `rankings` and `propensity`."""
+    known, p_of_known = propensity["rank"].to_numpy(), propensity["p"].to_numpy()
+    by_rank = np.argsort(known)
+    ranks, each = np.unique(rankings["rank"].to_numpy(), return_inverse=True)
+    missing = np.setdiff1d(ranks, known)
+    if len(missing):
+        raise WaywordError(
+            f"Found rankings at the ranks {', '.join(map(str, missing[:5]))} without a propensity; expected one for "
+            "every rank of the rankings."
+        )
+    p = p_of_known[by_rank[np.searchsorted(known, ranks, sorter=by_rank)]][each]
+    return csr_array((p, (rankings["query"].to_numpy(), rankings["document"].to_numpy())), shape=shape)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A sparse matrix as three arrays of fixed types, so that one compiled function fits, also memory-mapped."""
+
+    starts: NDArray[np.int64]
+    column: NDArray[np.int32]
+    value: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, matrix: csr_array) -> "Rows":
+        """From SciPy's."""
+        return cls(
+            matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float32)
+        )
+
+    @classmethod
+    def one(cls, column: NDArray[np.int32], value: NDArray[np.float32]) -> "Rows":
+        """A single row."""
+        return cls(np.array([0, len(column)], np.int64), column, value)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+
+@compiled
+def slot_bits(entries: int) -> int:
+    """The size of a hash table for so many entries, as a power of two: at most half full.
+
+    >>> slot_bits(0), slot_bits(4), slot_bits(5)
+    (1, 3, 4)
+    """
+    bits = 1
+    while 1 << bits < 2 * entries:
+        bits += 1
+    return bits
+
+
+@dataclass
+class Scratch:
+    """Room for one walk, all zeros between walks: to clear what was touched is quicker than to get new room.
+
+    Utilities are added up in a hash table whose size depends on how many queries are met: a few of millions, which then
+    stay in the processor's cache. Slot i has the query `slot_query[i] - 1`, or none; what is not used takes no memory.
+    """
+
+    demand: NDArray[np.float64]
+    documents: NDArray[np.int32]
+    allowed: NDArray[np.bool_]
+    slot_query: NDArray[np.int32]
+    slot_value: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, documents: int, queries: int) -> "Scratch":
+        """For a universe of this size."""
+        slots = 1 << slot_bits(queries)
+        return cls(
+            np.zeros(documents),
+            np.zeros(documents, np.int32),
+            np.zeros(queries, np.bool_),
+            np.zeros(slots, np.int32),
+            np.zeros(slots),
+        )
+
+
+_NO_COLUMN, _NO_VALUE = np.zeros(0, np.int32), np.zeros(0, np.float32)
+
+
+@dataclass(frozen=True)
+class Lift:
+    """How much more each document is wanted in some contexts: context i has row `row[i]` of `factor`, -1 has none."""
+
+    factor: NDArray[np.float32]
+    row: NDArray[np.int32]
+
+    @classmethod
+    def none(cls, contexts: int) -> "Lift":
+        """Contexts of which nothing is known but the text."""
+        return cls(np.ones((0, 0), np.float32), np.full(contexts, -1, np.int32))
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Queries, what people want who issue them (`rates`: queries × documents), and who returns what (`returned`:
+    documents × queries with p[rank])."""
+
+    rates: Rows
+    returned: Rows
+    universe: int
+    """How many queries may be suggested."""
+    _spare: list[Scratch] = field(default_factory=list, repr=False)
+
+    @cached_property
+    def documents(self) -> int:
+        """How many documents there are."""
+        return len(self.returned)
+
+    def best(
+        self,
+        members: Rows,
+        k: int,
+        *,
+        lift: Lift | None = None,
+        within: Rows | None = None,
+        documents: int | NDArray[np.int64] = 0,
+        threads: int = 1,
+    ) -> Candidates:
+        """The k queries of highest expected utility for each context, none of utility 0.
+
+        A context is a row of `members`: the queries that it may become, with their weights. `within` names the only
+        queries that may be suggested to it. With `documents`, only so many most wanted documents are followed
+        (0: all), in all contexts or in each.
+        """
+        contexts = len(members)
+        query, score = np.full((contexts, k), -1, np.int32), np.zeros((contexts, k), np.float32)
+        lifted = lift or Lift.none(contexts)
+        most = np.full(contexts, documents, np.int64)
+        allowed = within or Rows(np.zeros(contexts + 1, np.int64), _NO_COLUMN, _NO_VALUE)
+
+        def walk(first: int) -> None:
+            try:
+                scratch = self._spare.pop()
+            except IndexError:  # all in use
+                scratch = Scratch.of(self.documents, self.universe)
+            _walk(
+                first,
+                min(first + CONTEXTS_AT_ONCE, contexts),
+                (members.starts, members.column, members.value),
+                (self.rates.starts, self.rates.column, self.rates.value),
+                (self.returned.starts, self.returned.column, self.returned.value),
+                (lifted.factor, lifted.row),
+                (allowed.starts, allowed.column),
+                within is not None,
+                most,
+                (scratch.demand, scratch.documents, scratch.allowed, scratch.slot_query, scratch.slot_value),
+                query,
+                score,
+            )
+            self._spare.append(scratch)
+
+        starts = range(0, contexts, CONTEXTS_AT_ONCE)
+        if threads == 1 or len(starts) < 2:
+            for first in starts:
+                walk(first)
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(walk, starts))
+        found = query >= 0
+        return Candidates(np.nonzero(found)[0].astype(np.int32), query[found], score[found])
+
+
+def best_queries(
+    demand: csr_array, exposures: csr_array, k: int, *, within: Rows | None = None, threads: int = 1
+) -> Candidates:
+    """The k queries of highest expected utility for each row of demand (contexts × documents), none of utility 0.
+
+    Utilities are compared as the float32 they are returned as: sums that differ in the last bits only because their
+    terms came in another order are ties, which go by query number.
+
+    >>> demand = csr_array([[0.0, 3.0], [1.0, 0.0]])
+    >>> exposures = csr_array([[1.0, 0.5], [0.0, 1.0], [0.5, 0.0]])
+    >>> best = best_queries(demand, exposures, k=2)
+    >>> list(zip(best.context.tolist(), best.query.tolist(), best.score.tolist()))
+    [(0, 1, 3.0), (0, 0, 1.5), (1, 0, 1.0), (1, 2, 0.5)]
+    """
+    contexts = demand.shape[0]
+    each = np.arange(contexts, dtype=np.int32)
+    members = Rows(np.arange(contexts + 1, dtype=np.int64), each, np.ones(contexts, np.float32))
+    graph = Graph(Rows.of(demand), Rows.of(csr_array(exposures.T)), exposures.shape[0])
+    return graph.best(members, k, within=within, threads=threads)
+
+
+@compiled
+def _walk(
+    first: Any,
+    last: Any,
+    members: Any,
+    rates: Any,
+    returned: Any,
+    lift: Any,
+    within: Any,
+    restricted: Any,
+    most: Any,
+    scratch: Any,
+    query: Any,
+    score: Any,
+) -> None:
+    """Fill the rows `first` to `last` of `query` and `score`, best first, ties by query number."""
+    demand, documents, allowed, slot_query, slot_value = scratch
+    within_starts, within_query = within
+    for context in range(first, last):
+        wanted = _add_demands(context, members, rates, lift, demand, documents)
+        least = 0.0
+        if 0 < most[context] < wanted:
+            last_kept = wanted - most[context]
+            least = np.partition(demand[documents[:wanted]], last_kept)[last_kept]
+        only = within_query[within_starts[context] : within_starts[context + 1]]
+        if restricted:
+            allowed[only] = True
+        followed, entries = _follow(returned, demand, documents[:wanted], least)
+        bits = slot_bits(min(entries, len(allowed)))
+        _add_utilities(
+            returned, demand, documents[:followed], restricted, allowed, slot_query, slot_value, bits
+        )
+        _keep_best(slot_query[: 1 << bits], slot_value[: 1 << bits], query[context], score[context])
+        if restricted:
+            allowed[only] = False
+
+
+@compiled
+def _add_demands(context: Any, members: Any, rates: Any, lift: Any, demand: Any, documents: Any) -> Any:
+    """Add up what the queries of a context want. Returns how many `documents` that are."""
+    member_starts, member_query, member_weight = members
+    rate_starts, rate_document, rate = rates
+    factor, factor_row = lift
+    row = factor_row[context]
+    wanted = 0
+    for m in range(member_starts[context], member_starts[context + 1]):
+        q, weight = member_query[m], member_weight[m]
+        for j in range(rate_starts[q], rate_starts[q + 1]):
+            amount = weight * rate[j]
+            document = rate_document[j]
+            if row >= 0:
+                amount *= factor[row, document]
+            if amount <= 0.0:
+                continue
+            if demand[document] == 0.0:
+                documents[wanted] = document
+                wanted += 1
+            demand[document] += amount
+    return wanted
+
+
+@compiled
+def _follow(returned: Any, demand: Any, documents: Any, least: Any) -> Any:
+    """Bring the documents of at least this demand to the front, and clear the others' demand.
+
+    Returns how many these are, and how often any query returns one of them.
+    """
+    page_starts, _, _ = returned
+    followed, entries = 0, 0
+    for document in documents:
+        if demand[document] < least:
+            demand[document] = 0.0
+            continue
+        documents[followed] = document
+        followed += 1
+        entries += page_starts[document + 1] - page_starts[document]
+    return followed, entries
+
+
+@compiled
+def _add_utilities(
+    returned: Any,
+    demand: Any,
+    documents: Any,
+    restricted: Any,
+    allowed: Any,
+    slot_query: Any,
+    slot_value: Any,
+    bits: Any,
+) -> None:
+    """Add up what each query's page is worth, in the first 2**bits slots, and clear the demand."""
+    page_starts, page_query, page_p = returned
+    shift, last = np.uint64(64 - bits), (1 << bits) - 1
+    for document in documents:
+        amount = demand[document]
+        demand[document] = 0.0
+        for j in range(page_starts[document], page_starts[document + 1]):
+            q, part = page_query[j], amount * page_p[j]
+            if part <= 0.0 or (restricted and not allowed[q]):
+                continue
+            slot = np.int64((np.uint64(q) * _GOLDEN) >> shift)
+            while slot_query[slot] != q + 1 and slot_query[slot] != 0:
+                slot = (slot + 1) & last
+            slot_query[slot] = q + 1
+            slot_value[slot] += part
+
+
+@compiled
+def _keep_best(slot_query: Any, slot_value: Any, query: Any, score: Any) -> None:
+    """Write the best queries of the slots into `query` and `score`, best first, and clear the slots."""
+    kept = 0
+    for slot in range(len(slot_query)):
+        if slot_query[slot] == 0:
+            continue
+        q, gain = slot_query[slot] - 1, np.float32(slot_value[slot])
+        slot_query[slot], slot_value[slot] = 0, 0.0
+        if gain <= 0.0:
+            continue
+        worst = kept - 1
+        if kept == len(query) and (gain < score[worst] or (gain == score[worst] and q > query[worst])):
+            continue
+        kept = min(kept + 1, len(query))
+        place = kept - 1
+        while place > 0 and (score[place - 1] < gain or (score[place - 1] == gain and query[place - 1] > q)):
+            score[place], query[place] = score[place - 1], query[place - 1]
+            place -= 1
+        score[place], query[place] = gain, q

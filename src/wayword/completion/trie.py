@@ -1,0 +1,379 @@
+"""The trie of sorted texts: its node at a depth is a range of texts that begin alike.
+
+The children of a node are found by binary search on the code points at its depth. So the texts themselves are nearly
+all the memory, and the arrays can be mapped from disk. Only the nodes of many texts, which are searched again and again
+and longest, are listed: a few megabytes, made when they are first needed.
+
+Distances count insertions, deletions, replacements and swaps of neighbours; no place is edited twice ("optimal string
+alignment"). The row of a node holds the distances of its text to the beginnings of the typed text, as far as their
+lengths differ by the allowed edits at most: cell b of depth d is about the first d - edits + b typed characters.
+
+Compiled functions that call each other stay in this file: what Numba keeps on disk is renewed when its own file
+changes, not when that of a function it calls does.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayword.numba_jit import compiled
+from wayword.store.compressed_rows import Ragged
+from wayword.text_arrays import characters
+
+_NONE = 1 << 30
+"""Above every code point."""
+LISTED_FROM, LISTED = 32, 1 << 20
+"""Nodes of so many texts are listed, with their children, but so many at most, those nearest to the root."""
+
+
+def code_points(texts: Sequence[str]) -> Ragged:
+    """The characters of each text with room for -1, the end."""
+    found = characters(texts)
+    return Ragged(found.values.view(np.int32), found.starts)
+
+
+def code_points_of(text: str) -> NDArray[np.int32]:
+    """The characters of one text, read only.
+
+    >>> code_points_of("ab")
+    array([97, 98], dtype=int32)
+    """
+    return np.frombuffer(text.encode("utf-32-le"), np.dtype("<i4"))
+
+
+Texts = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
+"""(code, begin, end): text i is `code[begin[i]:end[i]]`; the texts are sorted."""
+Nodes = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
+"""(character, low, high, child): node n is that of the texts `low[n]` to `high[n] - 1`, reached by `character[n]`; its
+children are the nodes from `child[n]` to `child[n + 1] - 1`. Node 0 is the root. Nodes of few texts have no children in
+the list, but may have some."""
+Trie = tuple[Texts, Nodes]
+"""A plain tuple: what Numba keeps on disk of a class could not be read once the class has another name."""
+
+
+def trie_of(code: NDArray[np.int32], begin: NDArray[np.int64], end: NDArray[np.int64]) -> Trie:
+    """Of these texts, with nodes listed: for texts that are searched often."""
+    texts, _ = bare_trie(code, begin, end)
+    character, low, high, child = _listed(texts, LISTED_FROM, LISTED)
+    return texts, (read_only(character), read_only(low), read_only(high), read_only(child))
+
+
+def bare_trie(code: NDArray[np.int32], begin: NDArray[np.int64], end: NDArray[np.int64]) -> Trie:
+    """Of these texts, with no node listed but the root."""
+    character, low, high, child = (
+        read_only(np.array(numbers, np.int32)) for numbers in ([-1], [0], [len(begin)], [1, 1])
+    )
+    return (read_only(code), read_only(begin), read_only(end)), (character, low, high, child)
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """A plain view: kernels are compiled for one kind of array, built or mapped."""
+    view = np.asarray(array).view()
+    view.setflags(write=False)
+    return view
+
+
+@compiled
+def _character(texts: Texts, row: int, depth: int) -> int:
+    """The code point of a text at a depth; -1, which sorts first, behind its end."""
+    code, begin, end = texts
+    place = begin[row] + depth
+    return int(code[place]) if place < end[row] else -1
+
+
+@compiled
+def _first(texts: Texts, low: int, high: int, depth: int, character: int) -> int:
+    """The first row in [low, high) with this code point or a higher one at the depth.
+
+    In steps that double, then by halves: most answers are near.
+    """
+    step = 1
+    while low < high and low + step <= high:
+        if _character(texts, low + step - 1, depth) >= character:
+            high = low + step - 1
+            break
+        low += step
+        step *= 2
+    while low < high:
+        middle = (low + high) // 2
+        if _character(texts, middle, depth) < character:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def _listed(texts: Texts, least: int, most: int) -> Nodes:
+    """(character, low, high, child): the root, and the children of all nodes of `least` texts, at most so many."""
+    code, begin, _ = texts
+    most = min(most, len(code) + 1)
+    nodes = np.empty((4, most + 1), np.int32)
+    character, low, high, child = nodes
+    character[0], low[0], high[0], child[0] = -1, 0, len(begin), 1
+    depth_ends, depth = 1, 0
+    count, node = 1, 0
+    while node < count:
+        if node == depth_ends:
+            depth_ends, depth = count, depth + 1
+        before = count
+        row = (
+            _first(texts, low[node], high[node], depth, 0) if high[node] - low[node] >= least else high[node]
+        )
+        while row < high[node]:
+            if count == most:  # no room for all children: then for none, here and later
+                count, least = before, len(begin) + 1
+                break
+            character[count] = _character(texts, row, depth)
+            low[count] = row
+            row = _first(texts, row, high[node], depth, character[count] + 1)
+            high[count] = row
+            count += 1
+        node += 1
+        child[node] = count
+    return character[:count].copy(), low[:count].copy(), high[:count].copy(), child[: count + 1].copy()
+
+
+@compiled
+def _child(
+    trie: Trie, node: int, low: int, high: int, depth: int, character: int
+) -> tuple[int, int, int, int]:
+    """(character, low, high, node): of the texts [low, high) of a node, its first child from `character` on.
+
+    The character is `_NONE` if there is no such child, the node -1 if it is not listed.
+    """
+    texts, (node_character, node_low, node_high, child) = trie
+    if node >= 0 and child[node] < child[node + 1]:
+        first, last = child[node], child[node + 1]
+        place = first + np.searchsorted(node_character[first:last], character)
+        if place == last:
+            return _NONE, high, high, -1
+        return int(node_character[place]), int(node_low[place]), int(node_high[place]), place
+    low = _first(texts, low, high, depth, character)
+    if low == high:
+        return _NONE, high, high, -1
+    found = _character(texts, low, depth)
+    return found, low, _first(texts, low, high, depth, found + 1), -1
+
+
+@compiled
+def walk(trie: Trie, typed: NDArray[np.int32]) -> tuple[int, int, int, int]:
+    """(length, low, high, node): the longest beginning of `typed` that a text starts with, the texts that do, and
+    their node, or -1 if that is not listed."""
+    (_, begin, _), _ = trie
+    low, high, node = 0, len(begin), 0
+    for depth in range(len(typed)):
+        character, first, last, child = _child(trie, node, low, high, depth, int(typed[depth]))
+        if character != typed[depth]:
+            return depth, low, high, node
+        low, high, node = first, last, child
+    return len(typed), low, high, node
+
+
+@compiled
+def _fill(
+    rows: NDArray[np.int64], path: NDArray[np.int64], typed: NDArray[np.int32], depth: int, edits: int
+) -> int:
+    """Fill the row of a depth from those above it; `path` are the node's characters. Returns its least distance."""
+    least = edits + 1
+    for cell in range(2 * edits + 1):
+        length = depth - edits + cell
+        best = edits + 1
+        if length == 0:
+            best = min(best, depth)
+        elif 0 < length <= len(typed):
+            best = min(best, rows[depth - 1, cell] + (typed[length - 1] != path[depth - 1]))
+            if cell < 2 * edits:
+                best = min(best, rows[depth - 1, cell + 1] + 1)
+            if cell > 0:
+                best = min(best, rows[depth, cell - 1] + 1)
+            if (
+                length > 1
+                and depth > 1
+                and typed[length - 1] == path[depth - 2]
+                and typed[length - 2] == path[depth - 1]
+            ):
+                best = min(best, rows[depth - 2, cell] + 1)
+        rows[depth, cell] = best
+        least = min(least, best)
+    return least
+
+
+@compiled
+def _next_without_edit(
+    rows: NDArray[np.int64],
+    path: NDArray[np.int64],
+    typed: NDArray[np.int32],
+    depth: int,
+    edits: int,
+    character: int,
+) -> int:
+    """The lowest character from `character` on that a node may go on with when all edits are used up.
+
+    It is one that was typed there, or the second half of a swap.
+    """
+    best = _NONE
+    for cell in range(2 * edits + 1):
+        place = depth - edits + cell
+        if 0 <= place < len(typed) and rows[depth, cell] <= edits and character <= typed[place] < best:
+            best = int(typed[place])
+        if (
+            depth > 0
+            and 0 < place < len(typed)
+            and rows[depth - 1, cell] < edits
+            and typed[place] == path[depth - 1]
+            and character <= typed[place - 1] < best
+        ):
+            best = int(typed[place - 1])
+    return best
+
+
+@compiled
+def near(
+    trie: Trie, typed: NDArray[np.int32], edits: int, kept: int, whole: bool, budget: int
+) -> tuple[NDArray[np.int64], int]:
+    """(ranges, visits): the texts with a beginning at most `edits` (at least 1) from `typed`, or that as a `whole` are.
+
+    The first `kept` characters are taken as right. The ranges [low, high) ascend and share no text. After `budget`
+    visits of nodes, what was found is all.
+    """
+    length, first, last, root = walk(trie, typed[:kept])
+    found = np.empty((16, 2), np.int64)
+    if length < kept:
+        return found[:0], 0
+    typed = typed[kept:]
+    if len(typed) <= edits and not whole:
+        found[0] = first, last
+        return found[:1], 0
+    size = len(typed) + edits + 2
+    rows = np.full((size, 2 * edits + 1), edits + 1, np.int64)
+    path, least = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    following = np.zeros(size, np.int64)  # of each depth, the lowest character that was not looked at,
+    cursor, high, node = np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size, np.int64)
+    cursor[0], high[0], node[0] = first, last, root  # and the first text, the last, and the node
+    for length in range(min(edits, len(typed)) + 1):
+        rows[0, edits + length] = length
+    count, visits, depth = 0, 0, 0
+    while depth >= 0 and visits < budget:
+        visits += 1
+        wanted = following[depth]
+        if least[depth] == edits:
+            wanted = _next_without_edit(rows, path, typed, depth, edits, wanted)
+        if wanted == _NONE:
+            depth -= 1
+            continue
+        character, low, cursor[depth], child = _child(
+            trie, node[depth], cursor[depth], high[depth], kept + depth, wanted
+        )
+        if character == _NONE:
+            depth -= 1
+            continue
+        following[depth] = character + 1
+        path[depth] = character
+        least[depth + 1] = _fill(rows, path, typed, depth + 1, edits)
+        if least[depth + 1] > edits:
+            continue
+        cell = len(typed) - depth - 1 + edits
+        if 0 <= cell <= 2 * edits and rows[depth + 1, cell] <= edits:
+            if not whole or _character(trie[0], low, kept + depth + 1) < 0:
+                if count == len(found):
+                    found = np.concatenate((found, np.empty_like(found)))
+                found[count] = low, low + 1 if whole else cursor[depth]
+                count += 1
+            if not whole:
+                continue
+        depth += 1
+        cursor[depth], high[depth], node[depth] = low, cursor[depth - 1], child
+        following[depth] = 0
+    return found[:count], visits
+
+
+@compiled
+def _cut(typed: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Begin and end of each word."""
+    cuts = np.empty((len(typed) // 2 + 1, 2), np.int64)
+    count = 0
+    begin = 0
+    for place in range(len(typed) + 1):
+        if place == len(typed) or typed[place] == 32:
+            if place > begin:
+                cuts[count] = begin, place
+                count += 1
+            begin = place + 1
+    return cuts[:count]
+
+
+@compiled
+def word_ranges(
+    trie: Trie, typed: NDArray[np.int32], corrected_from: int, budget: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], bool]:
+    """(ranges, owner, known): which of the words each typed word may stand for, and whether each has any.
+
+    The ranges of the typed word i are `ranges[owner[i]:owner[i + 1]]`. The first is the word as typed, or empty if
+    there is none. The others, for a word of `corrected_from` characters or more, are the words one edit away and
+    itself, ascending. The last typed word stands for all it begins.
+    """
+    (_, begin, end), _ = trie
+    cuts = _cut(typed)
+    owner = np.zeros(len(cuts) + 1, np.int64)
+    ranges = np.empty((0, 2), np.int64)
+    itself = np.empty((1, 2), np.int64)
+    for word in range(len(cuts)):
+        part = typed[cuts[word, 0] : cuts[word, 1]]
+        whole = word < len(cuts) - 1
+        length, low, high, _ = walk(trie, part)
+        if length < len(part) or (whole and end[low] - begin[low] > length):
+            high = low
+        elif whole:
+            high = low + 1
+        itself[0] = low, high
+        ranges = np.concatenate((ranges, itself))
+        if len(part) >= corrected_from and budget > 0:
+            close, visits = near(trie, part, 1, 0, whole, budget)
+            budget -= visits
+            ranges = np.concatenate((ranges, close))
+        owner[word + 1] = len(ranges)
+        if low == high and owner[word + 1] == owner[word] + 1:
+            return ranges[:0], owner, False
+    return ranges, owner, len(cuts) > 0
+
+
+@compiled
+def known_words(trie: Trie, typed: NDArray[np.int32], least: int) -> NDArray[np.int64]:
+    """For each typed word, the range of words that it stands for: itself, and the last one all that it begins.
+
+    Of a last word that begins none, as much of its beginning is taken as begins any, if that is `least` characters.
+    """
+    (_, begin, end), _ = trie
+    cuts = _cut(typed)
+    ranges = np.zeros((len(cuts), 2), np.int64)
+    for word in range(len(cuts)):
+        part = typed[cuts[word, 0] : cuts[word, 1]]
+        length, low, high, _ = walk(trie, part)
+        if word < len(cuts) - 1:
+            if length == len(part) and end[low] - begin[low] == length:
+                ranges[word] = low, low + 1
+        elif length == len(part) or length >= least:
+            ranges[word] = low, high
+    return ranges
+
+
+@compiled
+def spread(ranges: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The rows of ranges [low, high), one after another.
+
+    >>> spread(np.array([[1, 3], [7, 8]]))
+    array([1, 2, 7])
+    """
+    total = 0
+    for low, high in ranges:
+        total += high - low
+    rows = np.empty(total, np.int64)
+    place = 0
+    for low, high in ranges:
+        for row in range(low, high):
+            rows[place] = row
+            place += 1
+    return rows

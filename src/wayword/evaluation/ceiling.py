@@ -1,0 +1,127 @@
+"""The ceiling of a simulated world: the best that any policy could do that does not know the clicked document.
+
+It sorts the universe by the exact expectation of û given the context and a click, under the world's own law:
+
+    E[û(s, q) | x, c, click]  ∝  Σ over (q̄, a) of  π(x | q̄) · mass(q̄, a, c) · p[rank_q(a)]
+
+where mass(q̄, a, c) is the probability that a search issues q̄, that the person wants a, that q̄ returns a, and that the
+log's context columns say c; and π(x | q̄) = 1/(number of admissible cuts) for each cut x of q̄. This is demand · exposure
+with the true demand. The truth may speak of other context columns than the log has: c is what both know. Masses are
+summed over the rest of the truth's columns, and the rest of the log's says nothing.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from wayword.completion.candidates import Candidates
+from wayword.completion.popular import LAST
+from wayword.completion.sparse_topk import Rows, best_queries, exposure
+from wayword.config import PrefixConfig
+from wayword.engines import Engine
+from wayword.errors import LogError
+from wayword.logs.columns import CONTEXT, context_value
+from wayword.logs.log import forms
+from wayword.logs.prefixes import table_of_cuts
+
+LAW = ("query", "document", "mass")
+"""The columns that every truth has; each further one is a context column of the world's log."""
+
+
+def ceiling(
+    engine: Engine,
+    truth: Path,
+    contexts: NDArray[np.int32],
+    config: PrefixConfig,
+    k: int,
+    *,
+    prefixed: bool = False,
+) -> Candidates:
+    """The best k queries for each of the numbered contexts, with `prefixed` of those that go on from the prefix.
+
+    Needs `queries`, `documents`, `rankings`, `propensity`, `contexts` and `numbered_searches`.
+    """
+    demand = true_demand(engine, truth, contexts, config)
+    shape = tuple(
+        int(engine.arrow(f"SELECT count(*) AS n FROM {t}")["n"][0].as_py()) for t in ("queries", "documents")
+    )
+    table = engine.arrow("SELECT rank, p FROM propensity ORDER BY rank")
+    within = _going_on(engine, contexts) if prefixed else None
+    return best_queries(
+        demand, exposure(engine.arrow("rankings"), table, (shape[0], shape[1])), k, within=within
+    )
+
+
+def _going_on(engine: Engine, contexts: NDArray[np.int32]) -> Rows:
+    """The queries that start with the prefix of each context and are longer; queries are numbered in text order."""
+    texts = engine.arrow("SELECT text FROM queries ORDER BY query")["text"].to_pylist()
+    typed = (
+        engine.arrow("SELECT prefix FROM contexts ORDER BY context")["prefix"]
+        .take(pa.array(contexts))
+        .to_pylist()
+    )
+    low = np.array([bisect_right(texts, prefix) for prefix in typed], np.int64)
+    high = np.array([bisect_left(texts, prefix + LAST) for prefix in typed], np.int64)
+    starts = np.r_[0, np.cumsum(high - low)]
+    query = (np.arange(starts[-1]) + np.repeat(low - starts[:-1], high - low)).astype(np.int32)
+    return Rows(starts, query, np.ones(len(query), np.float32))
+
+
+def true_demand(engine: Engine, truth: Path, contexts: NDArray[np.int32], config: PrefixConfig) -> csr_array:
+    """The demand of each numbered context (rows) for each document (columns) under the world's law, up to a factor."""
+    if engine.arrow("SELECT count(*) AS n FROM numbered_searches WHERE prefix IS NOT NULL")["n"][0].as_py():
+        raise LogError(
+            "The log records prefixes, and the truth does not say how people type them: no ceiling is known."
+        )
+    engine.read("truth", truth)
+    names = [name for name in engine.columns("truth") if name != "input_row"]
+    if not {*LAW} <= set(names):
+        raise LogError(f"{truth} has the columns {', '.join(names)}; expected query, document and mass.")
+    shared = [name for name in names if name not in LAW and CONTEXT + name in engine.columns("contexts")]
+    _masses(engine, shared)
+    forms(engine, "true_forms", "SELECT DISTINCT query FROM truth")
+    texts = engine.arrow("SELECT DISTINCT text FROM true_forms ORDER BY text")["text"].to_pylist()
+    engine.load("true_cuts", table_of_cuts(texts, config))
+    engine.load("asked", pa.table({"context": contexts, "place": np.arange(len(contexts), dtype=np.int32)}))
+    stored = [engine.quote(CONTEXT + name) for name in shared]
+    rows = engine.arrow(
+        f"""
+        SELECT a.place, d.document, t.mass / c.cuts AS mass
+        FROM true_masses AS t JOIN true_forms AS f ON f.raw = t.query JOIN true_cuts AS c ON c.text = f.text
+        JOIN contexts AS x ON x.prefix = c.prefix {"".join(f" AND x.{n} IS NOT DISTINCT FROM t.{n}" for n in stored)}
+        JOIN asked AS a ON a.context = x.context
+        JOIN documents AS d ON d.id = t.document
+        ORDER BY a.place, d.document, f.raw
+        """
+    )
+    documents = int(engine.arrow("SELECT count(*) AS n FROM documents")["n"][0].as_py())
+    place, document = rows["place"].to_numpy(), rows["document"].to_numpy()
+    return csr_array((rows["mass"].to_numpy(), (place, document)), shape=(len(contexts), documents))
+
+
+def _masses(engine: Engine, shared: Sequence[str]) -> None:
+    """Step `true_masses`: the truth summed over the columns that the contexts lack; the others as the log stores them.
+
+    A column that is numbers in the log is compared as numbers, whatever other values the world might have shown.
+    """
+    kinds = engine.columns("contexts")
+    values = {
+        engine.quote(CONTEXT + name): context_value(
+            engine, "truth", name, number=kinds[CONTEXT + name].upper() in ("FLOAT", "DOUBLE")
+        )
+        for name in shared
+    }
+    engine.step(
+        "true_masses",
+        f"""
+        SELECT query, document {"".join(f", {n}" for n in values)}, {engine.ordered_sum("mass", "input_row")} AS mass
+        FROM (SELECT input_row, query, document, mass {"".join(f", {v} AS {n}" for n, v in values.items())} FROM truth)
+             AS valued
+        GROUP BY query, document {"".join(f", {n}" for n in values)}
+        """,
+    )

@@ -1,0 +1,211 @@
+"""estimates: every policy on the test searches in both modes, with intervals and paired differences; the dial between
+utility and acceptance; and how many of the best queries each retriever proposes, where the best are known."""
+
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from wayword.completion.candidates import SOURCES, Candidates, Retriever
+from wayword.completion.diversify import near_duplicates
+from wayword.completion.expected_utility import ANY, MODES, PREFIXED
+from wayword.completion.hybrid import recall, union
+from wayword.completion.policies import (
+    DEFAULT,
+    Expected,
+    Plain,
+    Policy,
+    Ranked,
+    Retrieved,
+    Shuffled,
+    StartingWith,
+    starting_with,
+)
+from wayword.config import Config
+from wayword.demand import stage as demand
+from wayword.engines import Engine
+from wayword.engines.stages import (
+    Advance,
+    Folders,
+    Report,
+    fetch_numbered,
+    tables_in,
+    threads,
+)
+from wayword.evaluation import conventional as guardrails
+from wayword.evaluation.ceiling import ceiling
+from wayword.evaluation.estimates import (
+    CUTOFFS,
+    DEEPEST,
+    METRICS,
+    Outcomes,
+    at_cutoffs,
+    estimate,
+    outcomes,
+)
+from wayword.logs import contexts_stage as contexts
+from wayword.paper import ranker_stage as ranker
+from wayword.paper.features.ranker_features import Featuriser
+from wayword.paper.rankers import RANKERS
+from wayword.paper.retriever_stage import Retrievers
+from wayword.utility import Measure
+
+DIVERSE = "diverse"
+DIAL = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
+
+
+def load_policies(at: Folders, config: Config, *, threads: int = 1) -> dict[str, Policy]:
+    """The policies that can answer for any context, read from artefacts. One thread is quickest for single prefixes."""
+    retrievers = Retrievers.load(at, config.retriever)
+    wide, texts = config.retriever.candidates, retrievers.texts
+    plain: dict[str, Plain] = {
+        "random": Shuffled(retrievers.trained, wide, config.evaluation.seed),
+        "popular": Retrieved(retrievers.popular),
+        "retriever": Retrieved(retrievers.trained),
+        "unbiased": load_ranked(retrievers.trained, at["ranker"], at["ranker"], config, threads=threads),
+    }
+    graph = demand.load(at, texts, retrievers.popularity_of_all_training, threads=threads)
+    returned = graph.graph.returned
+    across = csr_array((returned.value, returned.column, returned.starts), shape=(len(returned), len(texts)))
+    return {
+        **{name: StartingWith(policy, texts, wide) for name, policy in plain.items()},
+        DEFAULT: Expected(graph),
+        DIVERSE: Expected(graph, diverse=True, exposures=csr_array(across.T), same=near_duplicates(texts)),
+    }
+
+
+def load_ranked(
+    retriever: Retriever, features: Path, model: Path, config: Config, *, threads: int = 1
+) -> Ranked:
+    """A retriever's candidates in the order of a ranker, whose features and model are in these folders."""
+    return Ranked(
+        retriever,
+        Featuriser.load(features / ranker.FEATURES),
+        RANKERS[config.ranker.model].load(model / ranker.MODEL, threads=threads),
+        config.retriever.candidates,
+    )
+
+
+def write(
+    out: Path, at: Folders, config: Config, measure: Measure, *, truth: Path | None, advance: Advance
+) -> Report:
+    """Fill `out` with `estimates`, `differences`, `dial` and `recall`."""
+    policies = load_policies(at, config, threads=threads())
+    steps = len(policies) + 4
+    with tables_in(out) as engine:
+        fetch_numbered(engine, at)
+        numbers = contexts_tested(engine)
+        typed = contexts.load(at["contexts"]).take(pa.array(numbers))
+        lists: dict[str, dict[str, Candidates]] = {mode: {} for mode in MODES}
+        wide = {}
+        for done, (name, policy) in enumerate(policies.items(), start=1):
+            wide[name] = policy.complete(typed, max(DEEPEST, config.retriever.candidates))
+            for mode, found in _in_modes(policy, wide[name], typed).items():
+                lists[mode][name] = found
+            advance(done, steps)
+        recalls = {}
+        if truth:
+            for mode in MODES:
+                lists[mode]["ceiling"] = ceiling(
+                    engine, truth, numbers, config.prefixes, DEEPEST, prefixed=mode == PREFIXED
+                )
+            recalls = _recalls(wide, lists[ANY]["ceiling"])
+        results = {}
+        for mode in MODES:
+            candidates = _in_mode(policies["retriever"], wide["retriever"], typed, mode)
+            results[mode] = outcomes(engine, lists[mode], candidates, numbers, measure)
+        advance(len(policies) + 2, steps)
+        dial = _dial(engine, cast(Expected, policies[DEFAULT]), typed, numbers, measure)
+    tested = {mode: estimate(outcome, config.evaluation, METRICS) for mode, outcome in results.items()}
+    for place, name in enumerate(("estimates", "differences")):
+        parts = [_marked(tables_of[place], mode) for mode, tables_of in tested.items()]
+        pq.write_table(pa.concat_tables(parts), out / f"{name}.parquet")
+    pq.write_table(dial, out / "dial.parquet")
+    pq.write_table(
+        pa.table({"source": list(recalls), "recall": pa.array(recalls.values(), pa.float64())}),
+        out / "recall.parquet",
+    )
+    return {"test searches with a click": len(results[ANY].own)}
+
+
+def _marked(table: pa.Table, mode: str) -> pa.Table:
+    return table.append_column("mode", pa.array([mode] * table.num_rows, pa.string()))
+
+
+def _in_modes(policy: Policy, wide: Candidates, typed: pa.Table) -> dict[str, Candidates]:
+    return {mode: _in_mode(policy, wide, typed, mode).top(DEEPEST) for mode in MODES}
+
+
+def _in_mode(policy: Policy, wide: Candidates, typed: pa.Table, mode: str) -> Candidates:
+    """What a policy shows, from its long lists where these hold the answer."""
+    if isinstance(policy, StartingWith):
+        return wide if mode == ANY else starting_with(wide, typed, policy.texts)
+    return (
+        wide
+        if mode == ANY and not getattr(policy, "diverse", False)
+        else policy.complete(typed, DEEPEST, mode=mode)
+    )
+
+
+def _recalls(wide: dict[str, Candidates], best: Candidates) -> dict[str, float]:
+    """Of the ceiling's first ten: the share that each source proposes, and all of them together. `graph` are the
+    contexts whose text some query starts with; the other sources of the graph retriever are counted together."""
+    sources = {"popular": wide["popular"], "pecos": wide["retriever"]}
+    source = wide[DEFAULT].source
+    if source is not None:
+        exact = source == SOURCES.index("graph")
+        sources |= {
+            "graph": wide[DEFAULT].take(np.flatnonzero(exact)),
+            "fuzzy": wide[DEFAULT].take(np.flatnonzero(~exact)),
+        }
+    return {
+        name: recall(found, best)
+        for name, found in {**sources, "together": union(list(sources.values()))}.items()
+    }
+
+
+def _dial(
+    engine: Engine, policy: Expected, typed: pa.Table, numbers: NDArray[np.int32], measure: Measure
+) -> pa.Table:
+    """acceptance, k, utility, mrr, success: what each place of the dial costs and gains."""
+    lists = {
+        str(share): Expected(policy.retriever, acceptance=share).complete(typed, DEEPEST) for share in DIAL
+    }
+    outcome = outcomes(engine, lists, Candidates.empty(), numbers, measure)
+    asked = engine.arrow("SELECT context, query FROM test_searches ORDER BY place")
+    row, query = np.searchsorted(numbers, asked["context"].to_numpy()), asked["query"].to_numpy()
+    utility = at_cutoffs(outcome)
+    rows = []
+    for share in DIAL:
+        position = guardrails.positions_of(lists[str(share)], row, query)
+        rows += [
+            {
+                "acceptance": share,
+                "k": k,
+                "utility": _mean(utility[str(share), k], outcome),
+                "mrr": float(guardrails.reciprocal_rank(position, k).mean())
+                if len(position)
+                else float("nan"),
+                "success": float(guardrails.success(position, k).mean()) if len(position) else float("nan"),
+            }
+            for k in CUTOFFS
+        ]
+    return pa.Table.from_pylist(rows)
+
+
+def _mean(values: NDArray[np.float64], outcome: Outcomes) -> float:
+    total = float(outcome.own.sum())
+    return float(values.sum()) / total if total > 0 else float("nan")
+
+
+def contexts_tested(engine: Engine) -> NDArray[np.int32]:
+    """The contexts of the test searches that had a click."""
+    rows = engine.arrow(
+        """SELECT DISTINCT i.context FROM instances AS i
+           WHERE i.split = 'test' AND i.search IN (SELECT search FROM numbered_clicks) ORDER BY i.context"""
+    )
+    return rows["context"].to_numpy().astype(np.int32)

@@ -1,0 +1,28 @@
+"""contexts: `instances` (which search shows which context) and `contexts`."""
+
+from pathlib import Path
+
+import pyarrow as pa
+
+from wayword.config import PrefixConfig
+from wayword.engines import tables
+from wayword.engines.stages import Folders, Report, tables_in
+from wayword.logs import prefixes
+from wayword.logs.columns import CONTEXT
+from wayword.logs.stage import context_columns
+
+
+def write(out: Path, at: Folders, config: PrefixConfig) -> Report:
+    """Fill `out`."""
+    with tables_in(out) as engine:
+        tables.fetch(engine, at["rankings"], "numbered_searches", "numbered_clicks")
+        report = prefixes.build(engine, config, [CONTEXT + name for name in context_columns(at["log"])])
+        tables.save(engine, out, "instances", "search, pass")
+        tables.save(engine, out, "contexts", "context")
+    return report
+
+
+def load(folder: Path) -> pa.Table:
+    """The contexts without their numbers, columns named as in the log: row i is context i."""
+    contexts = tables.read(folder, "contexts").drop_columns(["context"])
+    return contexts.rename_columns([name.removeprefix(CONTEXT) for name in contexts.column_names])

@@ -1,0 +1,94 @@
+"""The paper's production document ranker: PECOS trained on pairs of query and document.
+
+Section "Experimental Setup". It stands in for a search engine where there is none: what it answers fills the
+rankings table.
+"""
+
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from scipy import sparse
+
+from wayword.errors import LogError
+from wayword.paper import pecos_model as xlinear
+from wayword.text import normalise
+
+MAX_LEAF = 100
+BEAM = 20
+CHUNK = 2048
+
+
+def rank_with_pecos(
+    pairs: pa.Table,
+    queries: Sequence[str],
+    *,
+    depth: int = 100,
+    seed: int = 0,
+    progress: Callable[[int], None] | None = None,
+) -> pa.Table:
+    """Train on `pairs` (query, document) and give (query, document, rank), at most `depth` per query.
+
+    Rows follow `queries`, then the rank; equal scores are ordered by document. `progress` is told how many
+    more queries are done.
+    """
+    if not pairs.num_rows:
+        raise LogError(
+            "Found no pairs of query and document to train the PECOS ranker on; expected at least one."
+        )
+    with tempfile.TemporaryDirectory(prefix="wayword-") as scratch:
+        text, documents = _train(pairs, Path(scratch), seed)
+        tree = xlinear.XLinear.load(Path(scratch) / "tree")
+        blocks = [_schema().empty_table()]
+        for start in range(0, len(queries), CHUNK):
+            chunk = list(queries[start : start + CHUNK])
+            blocks.append(_ranked(chunk, tree.predict(_features(text, chunk), depth, beam=BEAM), documents))
+            if progress is not None:
+                progress(len(chunk))
+    return pa.concat_tables(blocks).combine_chunks()
+
+
+def _train(pairs: pa.Table, folder: Path, seed: int) -> tuple[xlinear.TextFeatures, pa.Array]:
+    """One instance per distinct query, all its documents its labels; documents are numbered as sorted."""
+    queries, documents = (pc.unique(pairs[name]).sort() for name in ("query", "document"))
+    row = pc.index_in(pairs["query"], value_set=queries).to_numpy()
+    column = pc.index_in(pairs["document"], value_set=documents).to_numpy()
+    shape = (len(queries), len(documents))
+    labels = sparse.csr_matrix((np.ones(len(row), dtype=np.float32), (row, column)), shape=shape)
+    text = xlinear.TextFeatures.fit([normalise(query) for query in queries.to_pylist()], folder / "text")
+    xlinear.train(
+        _features(text, queries.to_pylist()), labels, folder / "tree", max_leaf=MAX_LEAF, seed=seed, threads=2
+    )
+    return text, documents
+
+
+def _features(text: xlinear.TextFeatures, queries: Sequence[str]) -> sparse.csr_matrix:
+    return text.transform([normalise(query) for query in queries])
+
+
+def _ranked(queries: list[str], scores: sparse.csr_matrix, documents: pa.Array) -> pa.Table:
+    row = np.repeat(np.arange(len(queries)), np.diff(scores.indptr))
+    order = np.lexsort((scores.indices, -scores.data, row))
+    columns = [
+        pa.array(queries, pa.string()).take(pa.array(row)),
+        documents.take(pa.array(scores.indices[order])).cast(pa.string()),
+        pa.array(_ranks(scores.indptr)),
+    ]
+    return pa.Table.from_arrays(columns, schema=_schema())
+
+
+def _ranks(starts: NDArray[np.int32]) -> NDArray[np.int32]:
+    """1, 2, … within each row of a compressed matrix.
+
+    >>> _ranks(np.array([0, 2, 3])).tolist()
+    [1, 2, 1]
+    """
+    return (np.arange(starts[-1]) - np.repeat(starts[:-1], np.diff(starts)) + 1).astype(np.int32)
+
+
+def _schema() -> pa.Schema:
+    return pa.schema([("query", pa.string()), ("document", pa.string()), ("rank", pa.int32())])

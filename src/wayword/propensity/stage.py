@@ -1,0 +1,17 @@
+"""propensity: how likely each rank that occurs is looked at."""
+
+from pathlib import Path
+
+from wayword.config import PropensityConfig
+from wayword.engines import tables
+from wayword.engines.stages import Folders, Report, tables_in
+from wayword.propensity import power_law as propensity
+
+
+def write(out: Path, at: Folders, config: PropensityConfig) -> Report:
+    """Fill `out`."""
+    with tables_in(out) as engine:
+        tables.fetch(engine, at["rankings"], "rankings", "numbered_clicks")
+        propensity.build(engine, config)
+        tables.save(engine, out, "propensity", "rank")
+    return {"law": f"p[rank] = rank^-{config.alpha:g}"}

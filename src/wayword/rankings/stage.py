@@ -1,0 +1,66 @@
+"""rankings: `queries`, `documents` and `rankings` in numbers, and the log in the same numbers."""
+
+from pathlib import Path
+
+import pyarrow as pa
+
+from wayword.config import RankingsConfig
+from wayword.engines import Engine, tables
+from wayword.engines.stages import (
+    Advance,
+    Folders,
+    Report,
+    tables_in,
+)
+from wayword.errors import LogError
+from wayword.logs.columns import as_text
+from wayword.logs.stage import Source
+from wayword.rankings import table as rankings
+
+
+def write(
+    out: Path,
+    at: Folders,
+    source: Source,
+    config: RankingsConfig,
+    *,
+    exported: Path | None,
+    documents: Path | None,
+    advance: Advance,
+) -> Report:
+    """Fill `out`: from an exported table, or by asking an embedded ranker over a document table."""
+    with tables_in(out) as engine:
+        tables.fetch(engine, at["log"], "searches", "clicks")
+        described = _documents(engine, documents) if documents else None
+        if exported:
+            rankings.read(engine, exported)
+        elif described is not None:
+            rankings.ask(engine, described, config, advance)
+        rankings.number(engine, described)
+        strictness = rankings.Strictness(config.on_mismatch, source.lenient, source.judged)
+        report = rankings.join_log(engine, strictness, source=str(source.log))
+        for name, order in (
+            ("queries", "query"),
+            ("documents", "document"),
+            ("rankings", "query, rank, document"),
+            ("numbered_searches", "search"),
+            ("numbered_clicks", "search, document, rank, weight"),
+        ):
+            tables.save(engine, out, name, order)
+    return {
+        **{name: tables.read(out, name).num_rows for name in ("queries", "documents", "rankings")},
+        **report,
+    }
+
+
+def _documents(engine: Engine, path: Path) -> pa.Table:
+    """A document table: `document` (the id) and `title`; a column `name` is searched too where there is one."""
+    engine.read("described", path)
+    names = [name for name in engine.columns("described") if name != "input_row"]
+    if "document" not in names or "title" not in names:
+        raise LogError(f"{path} has the columns {', '.join(names)}; expected document and title.")
+    texts = [name for name in names if name in ("name", "title")]
+    columns = ", ".join(f"coalesce({as_text(engine, 'described', name)}, '') AS {name}" for name in texts)
+    return engine.arrow(
+        f"SELECT {as_text(engine, 'described', 'document')} AS document, {columns} FROM described ORDER BY input_row"
+    )

@@ -1,0 +1,238 @@
+"""Rankings: what the production ranker answers, with queries and documents as numbers, and the log in those numbers.
+
+Queries are one per normalised text. Where a rankings table holds several raw forms of one text ("TV stand",
+"tv stand"), the form searched most often stands for all, with its own result list, and is the one shown to people.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from wayword.config import RankingsConfig
+from wayword.engines import Engine
+from wayword.errors import LogError
+from wayword.logs import checks
+from wayword.logs.columns import as_text
+from wayword.logs.log import forms
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Strictness:
+    """What to do with clicks that the rankings cannot explain."""
+
+    on_mismatch: str = "logged"
+    lenient: bool = False
+    judged: bool = False
+
+
+def read(engine: Engine, path: Path) -> None:
+    """Step `ranked` (raw_query, document, rank) from an exported table, checked."""
+    engine.read("raw_rankings", path)
+    names = [name for name in engine.columns("raw_rankings") if name != "input_row"]
+    missing = [name for name in ("query", "document", "rank") if name not in names]
+    if missing:
+        raise LogError(
+            f"{path} lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}.\n"
+            f"  found:    {', '.join(names)}\n  expected: query, document, rank"
+        )
+    text = {name: as_text(engine, "raw_rankings", name) for name in ("query", "document", "rank")}
+    engine.step(
+        "ranked",
+        f"""
+        SELECT input_row, {text["query"]} AS raw_query, NULLIF({text["document"]}, '') AS document,
+               {text["rank"]} AS rank_text, TRY_CAST({text["rank"]} AS DOUBLE) AS rank
+        FROM raw_rankings
+        """,
+    )
+    if engine.arrow("SELECT count(*) AS n FROM ranked").column("n")[0].as_py() == 0:
+        raise LogError(f"{path} is empty: it has columns but no row. Expected the result list of each query.")
+    _normalise(engine)
+    checks.enforce(engine, checks.RANKINGS_CHECKS, source=str(path))
+
+
+def ask(
+    engine: Engine, documents: pa.Table, config: RankingsConfig, progress: Progress | None = None
+) -> None:
+    """Step `ranked` from an embedded ranker, asked for every logged query."""
+    queries: Sequence[str] = engine.arrow(
+        """SELECT raw_query FROM (SELECT text, raw_query, row_number() OVER (PARTITION BY text ORDER BY count(*) DESC,
+           raw_query) AS place FROM searches GROUP BY text, raw_query) AS f WHERE place = 1 ORDER BY text"""
+    )["raw_query"].to_pylist()
+    if config.ranker == "bm25":
+        from wayword.rankings.bm25 import rank_with_bm25
+
+        answer = rank_with_bm25(
+            documents, queries, depth=config.depth, progress=_counted(progress, len(queries))
+        )
+    else:
+        from wayword.paper.pecos_documents import rank_with_pecos
+
+        pairs = engine.arrow(
+            """SELECT DISTINCT s.raw_query AS query, c.document FROM clicks AS c
+               JOIN searches AS s ON s.search = c.search ORDER BY 1, 2"""
+        )
+        answer = rank_with_pecos(
+            pairs, queries, depth=config.depth, progress=_counted(progress, len(queries))
+        )
+    engine.load("ranked", answer.rename_columns(["raw_query", "document", "rank"]))
+    _normalise(engine)
+
+
+def _normalise(engine: Engine) -> None:
+    """Step `ranked_forms` (raw, text): the queries of `ranked` and their normal forms."""
+    forms(engine, "ranked_forms", "SELECT DISTINCT raw_query FROM ranked")
+
+
+def _counted(progress: Progress | None, total: int) -> Callable[[int], None]:
+    """What a ranker tells (so many more are answered) as (so many of so many)."""
+    done = 0
+
+    def tell(more: int) -> None:
+        nonlocal done
+        done += more
+        if progress:
+            progress(done, total)
+
+    return tell
+
+
+def number(engine: Engine, titles: pa.Table | None) -> None:
+    """Steps `queries`, `documents` and `rankings`: the universe in numbers, ordered by text, so the same everywhere."""
+    engine.step(
+        "shown",
+        """
+        SELECT text, raw FROM (
+          SELECT f.text, f.raw, row_number() OVER (PARTITION BY f.text ORDER BY coalesce(c.n, 0) DESC, f.raw) AS place
+          FROM ranked_forms AS f
+          LEFT JOIN (SELECT raw_query, count(*) AS n FROM searches GROUP BY raw_query) AS c ON c.raw_query = f.raw
+        ) AS choices WHERE place = 1
+        """,
+    )
+    engine.step(
+        "queries",
+        """
+        SELECT CAST(row_number() OVER (ORDER BY text) - 1 AS INTEGER) AS query, text, min(raw) AS shown,
+               count(raw) > 0 AS ranked
+        FROM (SELECT text, raw FROM shown UNION ALL SELECT DISTINCT text, CAST(NULL AS STRING) FROM searches) AS t
+        GROUP BY text
+        """,
+    )
+    engine.load("titles", titles if titles is not None else _NO_TITLES)
+    engine.step(
+        "documents",
+        """
+        SELECT CAST(row_number() OVER (ORDER BY d.id) - 1 AS INTEGER) AS document, d.id, t.title
+        FROM (SELECT DISTINCT document AS id FROM ranked) AS d
+        LEFT JOIN (SELECT document, min(nullif(title, '')) AS title FROM titles GROUP BY document) AS t
+        ON t.document = d.id
+        """,
+    )
+    engine.step(
+        "rankings",
+        """
+        SELECT DISTINCT q.query, d.document, CAST(r.rank AS INTEGER) AS rank
+        FROM ranked AS r JOIN queries AS q ON q.shown = r.raw_query JOIN documents AS d ON d.id = r.document
+        """,
+    )
+
+
+_NO_TITLES = pa.table({"document": pa.array([], pa.string()), "title": pa.array([], pa.string())})
+
+
+def join_log(engine: Engine, strictness: Strictness, *, source: str) -> dict[str, Any]:
+    """Steps `numbered_searches` and `numbered_clicks`: the log in numbers; returns what did not fit."""
+    engine.step(
+        "placed",
+        """
+        SELECT c.search, s.search_id, s.raw_query, c.document AS id, c.rank, c.weight, q.query, q.ranked, d.document,
+               r.rank AS table_rank, f.raw <> q.shown AS another_form
+        FROM clicks AS c JOIN searches AS s ON s.search = c.search JOIN queries AS q ON q.text = s.text
+        LEFT JOIN documents AS d ON d.id = c.document
+        LEFT JOIN rankings AS r ON r.query = q.query AND r.document = d.document
+        LEFT JOIN ranked_forms AS f ON f.raw = s.raw_query
+        """,
+    )
+    unknown = _unknown(engine, strictness, source)
+    mismatched = f"NOT {_ANOTHER_FORM} AND {_ELSEWHERE}" if not strictness.judged else "false"
+    drift = _drift(engine, mismatched)
+    if strictness.on_mismatch == "error" and drift["mismatched clicks"]:
+        raise LogError(
+            f"{source}: {drift['mismatched clicks']:,} clicks were logged at another rank than the rankings say, and "
+            f'[rankings] on_mismatch is "error". For example:\n{_examples(engine, f"({mismatched}) AND {_EXPLAINED}")}'
+        )
+    keep = _EXPLAINED + (f" AND NOT ({mismatched})" if strictness.on_mismatch == "drop" else "")
+    engine.step("kept", f"SELECT search, document, rank, weight FROM placed WHERE {keep}")
+    engine.step("numbered_clicks", "SELECT search, document, rank, weight FROM kept")
+    engine.step(
+        "numbered_searches",
+        """
+        SELECT s.*, q.query FROM searches AS s JOIN queries AS q ON q.text = s.text
+        WHERE s.search IN (SELECT search FROM kept) OR s.search NOT IN (SELECT search FROM clicks)
+        """,
+    )
+    if engine.arrow("SELECT count(*) AS n FROM numbered_clicks").column("n")[0].as_py() == 0:
+        raise LogError(f"{source}: no click is left. Expected clicks on documents that the rankings contain.")
+    return {**unknown, **drift}
+
+
+_EXPLAINED = "document IS NOT NULL AND ranked"
+_ELSEWHERE = "(table_rank IS NULL OR table_rank <> rank)"
+_ANOTHER_FORM = "coalesce(another_form, false)"
+"""The click comes from a form of its query that has a result list of its own in the table, which was not taken."""
+
+
+def _unknown(engine: Engine, strictness: Strictness, source: str) -> dict[str, int]:
+    """Clicks on a document that no ranking contains, or from a query without one."""
+    found = {
+        "clicks on documents that no ranking contains": "document IS NULL",
+        "clicks from queries without a ranking": "document IS NOT NULL AND NOT ranked",
+    }
+    counts = {what: _count(engine, bad) for what, bad in found.items()}
+    if not (strictness.lenient or strictness.judged):
+        problems = [
+            f"- {n:,} {what}. For example:\n{_examples(engine, found[what])}"
+            for what, n in counts.items()
+            if n
+        ]
+        if problems:
+            raise LogError(
+                f"{source} and the rankings do not fit together:\n"
+                + "\n".join(problems)
+                + "\nExpected the result list "
+                "of every logged query. Export the rankings again, or give --lenient to drop these clicks and go on."
+            )
+    return counts
+
+
+def _drift(engine: Engine, mismatched: str) -> dict[str, Any]:
+    row = engine.arrow(
+        f"""
+        SELECT count(*) AS explained, count(CASE WHEN {mismatched} THEN 1 END) AS mismatched,
+               count(CASE WHEN table_rank IS NULL THEN 1 END) AS absent,
+               count(CASE WHEN {_ANOTHER_FORM} AND {_ELSEWHERE} AND rank IS NOT NULL THEN 1 END) AS merged
+        FROM placed WHERE {_EXPLAINED}
+        """
+    ).to_pylist()[0]
+    return {
+        "clicks explained by the rankings": row["explained"],
+        "mismatched clicks": row["mismatched"],
+        "clicks that their own query does not return in the rankings": row["absent"],
+        "clicks from another form of their query with other results": row["merged"],
+    }
+
+
+def _count(engine: Engine, condition: str) -> int:
+    return int(engine.arrow(f"SELECT count(*) AS n FROM placed WHERE {condition}").column("n")[0].as_py())
+
+
+def _examples(engine: Engine, condition: str) -> str:
+    rows = engine.arrow(
+        f"""SELECT search_id, raw_query, id AS document, rank, table_rank FROM placed WHERE {condition}
+            ORDER BY search LIMIT {checks.EXAMPLES}"""
+    ).to_pylist()
+    return "\n".join(f"    {checks.describe(row)}" for row in rows)

@@ -1,0 +1,186 @@
+"""What the estimates say, for people and for programs."""
+
+import math
+from typing import Any
+
+import pyarrow.compute as pc
+from rich.console import Console
+from rich.table import Table
+
+from wayword.completion.expected_utility import ANY, MODES
+from wayword.completion.policies import DEFAULT
+from wayword.engines import tables
+from wayword.errors import WaywordError
+from wayword.evaluation.estimates import CUTOFFS, LIST_UTILITY, UTILITY
+from wayword.store.workspace import Workspace
+
+SHOWN = ("policy", "metric", "k", "value", "low", "high", "n")
+MEANING = {
+    "logged": "the query that people typed",
+    "random": "the retriever's candidates, shuffled",
+    "popular": "most popular completion",
+    "retriever": "the retriever's own order",
+    "unbiased": "the paper's ranker: trained on unbiased utilities",
+    "expected": "Wayword's: expected utility, over all queries",
+    "diverse": "the same, chosen as a list: what one query already leads to, a second need not",
+    "oracle": "the best of the retriever's candidates, knowing the clicked document",
+    "ceiling": "the best of all queries, not knowing it (simulated worlds only)",
+}
+
+
+def estimates_of(
+    workspace: Workspace, metric: str | None = UTILITY, *, mode: str = ANY
+) -> list[dict[str, Any]]:
+    """One row per policy and k: policy, metric, k, value, low, high, n.
+
+    The metric is "utility", "list_utility" (what the first k are worth together; see `evaluation`), or None for both.
+    The mode is "any" (every query may be shown) or "prefix" (only those that go on from what was typed).
+    """
+    _check_mode(mode)
+    with workspace.reading():
+        found = tables.read(workspace.folder("estimates"), "estimates")
+        rows = found.filter(pc.equal(found["mode"], mode)).select(SHOWN).to_pylist()
+    return [dict(row) for row in rows if metric in (None, row["metric"])]
+
+
+def differences_of(workspace: Workspace, *, mode: str = ANY) -> list[dict[str, Any]]:
+    """One row per pair of policies and k: policy, other, k, value, low, high; paired over the same resamples."""
+    _check_mode(mode)
+    with workspace.reading():
+        found = tables.read(workspace.folder("estimates"), "differences")
+        rows = found.filter(pc.equal(found["mode"], mode)).drop_columns(["mode"]).to_pylist()
+    return [dict(row) for row in rows]
+
+
+def _check_mode(mode: str) -> None:
+    if mode not in MODES:
+        raise WaywordError(f"Found mode {mode!r}; expected one of {', '.join(MODES)}.")
+
+
+def dial_of(workspace: Workspace) -> list[dict[str, Any]]:
+    """One row per place of the dial and k: acceptance, k, utility, mrr, success."""
+    with workspace.reading():
+        return [dict(row) for row in tables.read(workspace.folder("estimates"), "dial").to_pylist()]
+
+
+def print_dial(workspace: Workspace, console: Console) -> None:
+    """What is gained and lost between utility and acceptance."""
+    found = {(row["acceptance"], row["k"]): row for row in dial_of(workspace)}
+    table = Table(title="From utility (0) to what people would have typed anyway (1)")
+    names = ("dial", *(f"Utility\n@{k}" for k in CUTOFFS), "MRR\n@10", "Success\n@1", "Success\n@10", "")
+    for name in names:
+        table.add_column(name, justify="right" if name else "left")
+    best = max((row["utility"] for (_, k), row in found.items() if k == CUTOFFS[-1]), default=0.0)
+    for share in sorted({share for share, _ in found}):
+        row = found[share, CUTOFFS[-1]]
+        bar = "█" * round(10 * row["utility"] / best) if best > 0 else ""
+        table.add_row(
+            f"{share:g}",
+            *(f"{found[share, k]['utility']:.3f}" for k in CUTOFFS),
+            f"{row['mrr']:.3f}",
+            f"{found[share, 1]['success']:.3f}",
+            f"{row['success']:.3f}",
+            f"[cyan]{bar}[/cyan]",
+        )
+    console.print(table)
+    console.print(
+        "Success@k: the query that people issued is among the first k. Bar: Utility@10.",
+        highlight=False,
+    )
+
+
+def print_recall(workspace: Workspace, console: Console) -> None:
+    """How many of the ceiling's first ten each source proposes, in a simulated world."""
+    with workspace.reading():
+        rows = tables.read(workspace.folder("estimates"), "recall").to_pylist()
+    if rows:
+        parts = ", ".join(f"{row['source']} {row['recall']:.3f}" for row in rows)
+        console.print(f"\nOf the ceiling's first ten queries, among 50 candidates: {parts}", highlight=False)
+
+
+def print_estimates(workspace: Workspace, console: Console, *, mode: str = ANY) -> None:
+    """The table of policies, worst first at 1, with 95 % intervals, and what the default policy gains."""
+    rows = estimates_of(workspace, mode=mode)
+    if not rows:
+        console.print(
+            "The test split has no search with a click, so there is nothing to estimate. Give a longer log."
+        )
+        return
+    found = {(row["policy"], row["k"]): row for row in rows}
+    names = sorted({row["policy"] for row in rows}, key=lambda name: (found[name, 1]["value"], name))
+    level = workspace.config.evaluation.level
+    table = Table(
+        title=f"Utility of each policy, mode {mode} ({rows[0]['n']:,} test searches, {level:.0%} intervals)"
+    )
+    table.add_column("policy")
+    for k in CUTOFFS:
+        table.add_column(f"Utility@{k}", justify="right", no_wrap=True)
+    for name in names:
+        cells = [_cell(found.get((name, k))) for k in CUTOFFS]
+        table.add_row(name, *cells, style="bold" if name == DEFAULT else None)
+    console.print(table)
+    for name in names:
+        console.print(f"  [bold]{name:<9}[/bold] {MEANING.get(name, '')}", highlight=False)
+    console.print("\n1 is the utility of the queries that people typed themselves.", highlight=False)
+    _print_lists(workspace, console, names, mode)
+    if mode == ANY:
+        print_recall(workspace, console)
+    console.print(f"\nWhat {DEFAULT} gains at 1, search by search, over", highlight=False)
+    gains = _gains(workspace, mode)
+    for other, row in gains.items():
+        gain = f"{row['value']:+.3f} [dim]({row['low']:+.3f} to {row['high']:+.3f})[/dim]"
+        console.print(f"  [bold]{other:<9}[/bold] {gain}", highlight=False)
+    for line in _advice(rows[0]["n"], gains):
+        console.print(f"\n{line}", highlight=False)
+
+
+def _print_lists(workspace: Workspace, console: Console, names: list[str], mode: str) -> None:
+    """What the lists are worth as a whole; at 1 that is Utility@1, so it is not told again."""
+    found = {(row["policy"], row["k"]): row for row in estimates_of(workspace, LIST_UTILITY, mode=mode)}
+    if not found:  # estimates of an earlier version
+        return
+    deeper = [k for k in CUTOFFS if k > 1]
+    table = Table(title="Utility of each list as a whole")
+    table.add_column("policy")
+    for k in deeper:
+        table.add_column(f"List utility@{k}", justify="right", no_wrap=True)
+    for name in (name for name in names if (name, 1) in found):
+        cells = [_cell(found.get((name, k))) for k in deeper]
+        table.add_row(name, *cells, style="bold" if name == DEFAULT else None)
+    console.print()
+    console.print(table)
+    console.print(
+        "Each click, or judged search, counts once: for the query that serves it best.", highlight=False
+    )
+
+
+FEW = 100
+"""Below so many test searches an interval is too short to be trusted."""
+
+
+def _advice(searches: int, gains: dict[str, dict[str, Any]]) -> list[str]:
+    """What these numbers should make people do."""
+    advice = []
+    if searches < FEW:
+        advice.append(
+            f"Only {searches:,} test searches: take these numbers as a trial, and give a longer log."
+        )
+    if gains["popular"]["high"] < 0:
+        advice.append(
+            "On this log most popular completion does better at 1: it is too short, or its queries lead nowhere better."
+            " Use `complete --policy popular` until there are more clicks."
+        )
+    return advice
+
+
+def _cell(row: dict[str, Any] | None) -> str:
+    if row is None or math.isnan(row["value"]):
+        return "–"
+    return f"{row['value']:.3f} [dim]{row['low']:.3f}–{row['high']:.3f}[/dim]"
+
+
+def _gains(workspace: Workspace, mode: str) -> dict[str, dict[str, Any]]:
+    """What the default policy adds at 1 to each of the others, as paired differences."""
+    others = ("random", "retriever", "popular", "unbiased")
+    rows = [row for row in differences_of(workspace, mode=mode) if row["policy"] == DEFAULT and row["k"] == 1]
+    return {row["other"]: row for row in rows if row["other"] in others}

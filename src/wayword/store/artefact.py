@@ -1,0 +1,163 @@
+"""Artefacts: folders that open only as they were written.
+
+`artefact.json` holds the size and SHA-256 of every file, and what the stage that wrote them had to say. A C++ reader
+that meets a truncated file ends the process, and a memory-mapped one may do so minutes later; so nothing is handed
+over before sizes, or hashes where it matters, agree.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from wayword.errors import WorkspaceError
+from wayword.store import disk
+
+RECEIPT = "artefact.json"
+UNFINISHED = ".unfinished-"
+"""How the name of a folder begins while it is being filled; what a killed process left of it may be removed."""
+
+
+def digest_of_file(path: Path) -> str:
+    """A hash of a file's content."""
+    if not path.is_file():
+        found = f"{path} is a folder; expected a file." if path.is_dir() else f"There is no file {path}."
+        raise WorkspaceError(found)
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What an artefact's files were when they were written, and what its stage had to say."""
+
+    sizes: dict[str, int]
+    hashes: dict[str, str]
+    report: dict[str, Any]
+
+
+def _receipt(folder: Path) -> Receipt:
+    file = folder / RECEIPT
+    found = read_object(file)
+    try:
+        files = found["files"].items()
+        sizes = {str(name): int(known["bytes"]) for name, known in files}
+        hashes = {str(name): str(known["sha256"]) for name, known in files}
+        receipt = Receipt(sizes, hashes, dict(found["report"]))
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as problem:
+        raise WorkspaceError(unreadable(file, f"{problem!r}")) from problem
+    for name in sizes:
+        if Path(name).is_absolute() or ".." in Path(name).parts:
+            raise WorkspaceError(
+                unreadable(file, f"found the file {name!r}, expected one inside the artefact")
+            )
+    return receipt
+
+
+def damage(folder: Path, *, thorough: bool) -> str | None:
+    """What is wrong with an artefact, if anything: missing files or sizes, and with `thorough` their hashes."""
+    try:
+        receipt = _receipt(folder)
+    except WorkspaceError:
+        return f"{folder.name}/{RECEIPT} is missing or cannot be read"
+    for name, size in receipt.sizes.items():
+        file = folder / name
+        try:
+            if not file.is_file():
+                return f"{folder.name}/{name} is missing"
+            if file.stat().st_size != size:
+                return f"{folder.name}/{name} has {file.stat().st_size:,} bytes instead of {size:,}"
+            if thorough and digest_of_file(file) != receipt.hashes[name]:
+                return f"{folder.name}/{name} is not what was written"
+        except OSError as problem:
+            return f"{folder.name}/{name} cannot be read ({problem.strerror})"
+    extra = _files(folder) - receipt.sizes.keys() if thorough else None
+    return f"{folder.name}/{min(extra)} is no part of it" if extra else None
+
+
+def check(folder: Path) -> None:
+    """Raise `WorkspaceError`, naming the file, unless a folder holds exactly what was sealed."""
+    if found := damage(folder, thorough=True):
+        raise WorkspaceError(f"{folder} is damaged: {found}. Delete the folder and build it again.")
+
+
+def report_of(folder: Path) -> dict[str, Any]:
+    """What the stage that wrote an artefact had to say."""
+    return _receipt(folder).report
+
+
+def _files(folder: Path) -> set[str]:
+    """The names of all files but the receipt itself."""
+    found = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    return found - {RECEIPT}
+
+
+def read_object(file: Path) -> dict[str, Any]:
+    """A JSON object, or an error that names the file."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as problem:
+        raise WorkspaceError(unreadable(file, str(problem))) from problem
+    if not isinstance(found, dict):
+        raise WorkspaceError(unreadable(file, f"found {type(found).__name__}, expected an object"))
+    return found
+
+
+def unreadable(file: Path, reason: str) -> str:
+    """What to say of a file that cannot be read."""
+    return f"Cannot read {file}: {reason}. Run `wayword run` again to repair it."
+
+
+def seal(folder: Path, report: dict[str, Any] | None = None) -> None:
+    """Record every file of a folder, and have all of it on disk. The same files give the same receipt."""
+    files = {
+        name: {"bytes": (folder / name).stat().st_size, "sha256": digest_of_file(folder / name)}
+        for name in sorted(_files(folder))
+    }
+    for path in sorted(folder.rglob("*")):
+        to_disk(path)
+    receipt = json.dumps({"files": files, "report": report or {}}, indent=2, ensure_ascii=False)
+    write_atomically(folder / RECEIPT, receipt + "\n")
+
+
+def make_whole(folder: Path, make: Callable[[Path], dict[str, Any]]) -> None:
+    """Have `make` fill a new folder, which gets its name only when it is complete, sealed and on disk."""
+    unfinished = folder.with_name(f"{UNFINISHED}{os.getpid()}-{folder.name}")
+    try:
+        unfinished.mkdir(parents=True)
+        report = make(unfinished)
+        disk.prove_room(unfinished)
+        seal(unfinished, report)
+        shutil.rmtree(folder, ignore_errors=True)  # a damaged one, if any
+        unfinished.rename(folder)
+        to_disk(folder.parent)
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """All of it or nothing: a new file, flushed to disk, then renamed over the old one."""
+    new = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        with new.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+        to_disk(path.parent)
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def to_disk(path: Path) -> None:
+    """Have what a file holds, or which names a folder holds, survive a power cut."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

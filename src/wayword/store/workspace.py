@@ -1,0 +1,252 @@
+"""A workspace: a folder of artefacts, one per stage, and a manifest that says which of them belong together.
+
+    manifest.json                    what is current: stage → artefact, settings, format
+    artefacts/<stage>-<key>/         a finished artefact; its `artefact.json` lists its files with their hashes
+    artefacts/.unfinished-…/         what a killed run left; the next run removes it
+
+A stage's key is a hash of all that it depends on. An artefact gets its name only when it is complete (one rename),
+and the manifest is swapped only when all stages are. So a run that is killed at any moment leaves the last finished
+result in place, and the next run goes on after the last finished stage.
+"""
+
+import fcntl
+import hashlib
+import json
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from wayword import __version__
+from wayword.config import Config
+from wayword.errors import WorkspaceError
+from wayword.progress import Reporter
+from wayword.store import disk
+from wayword.store.artefact import (
+    UNFINISHED,
+    damage,
+    make_whole,
+    read_object,
+    report_of,
+    unreadable,
+    write_atomically,
+)
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+ARTEFACTS = "artefacts"
+_NAME = re.compile(r"([a-z][a-z0-9_@.]*)-[0-9a-f]{16}")
+"""An artefact's name: its stage and its key. Nothing else in a folder is ours to read or to remove."""
+
+
+class _NewerFormat(WorkspaceError):
+    """A workspace that a later version wrote: not to be touched, while a damaged one may be repaired."""
+
+
+def digest(value: Any) -> str:
+    """A short hash of plain values."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A finished workspace, open for reading."""
+
+    path: Path
+    manifest: dict[str, Any]
+
+    @classmethod
+    def open(cls, path: Path | str) -> "Workspace":
+        """Read the manifest and check that its artefacts are there and whole."""
+        path = Path(path)
+        workspace = cls(path, _read_manifest(path))
+        for stage in workspace.manifest["stages"]:
+            if problem := damage(workspace.folder(stage), thorough=False):
+                raise WorkspaceError(_damaged(path, problem))
+        return workspace
+
+    def folder(self, stage: str) -> Path:
+        """Where a stage's files are."""
+        try:
+            return self.path / ARTEFACTS / str(self.manifest["stages"][stage])
+        except KeyError:
+            raise WorkspaceError(
+                f"The workspace {self.path} has no artefact of the stage '{stage}'. "
+                "Run `wayword run` again to repair it."
+            ) from None
+
+    def report(self, stage: str) -> dict[str, Any]:
+        """What a stage had to say: counts and warnings."""
+        return report_of(self.folder(stage))
+
+    @property
+    def config(self) -> Config:
+        """The settings that the workspace was made with."""
+        return Config.parse(self.manifest["settings"])
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """If reading artefacts fails because they are not what was written, say which file it is."""
+        try:
+            yield
+        except Exception as problem:
+            for stage in self.manifest["stages"]:
+                if found := damage(self.folder(stage), thorough=True):
+                    raise WorkspaceError(_damaged(self.path, found)) from problem
+            raise
+
+
+def _damaged(path: Path, found: str) -> str:
+    return f"The workspace {path} is damaged: {found}. Run `wayword run` again to repair it."
+
+
+def _read_manifest(path: Path) -> dict[str, Any]:
+    file = path / MANIFEST
+    if not path.is_dir():
+        raise WorkspaceError(f"There is no workspace {path}. Make one with `wayword run --out {path} …`.")
+    if not file.exists():
+        state = "is unfinished" if (path / ARTEFACTS).exists() else "is not a Wayword workspace"
+        raise WorkspaceError(
+            f"The folder {path} {state}: it has no {MANIFEST}. Run `wayword run --out {path} …`."
+        )
+    manifest = read_object(file)
+    written = manifest.get("format")
+    if isinstance(written, int) and written > FORMAT:
+        raise _NewerFormat(
+            f"The workspace {path} was written by Wayword {manifest.get('wayword', '?')} in format {written}; this is "
+            f"Wayword {__version__}, which reads formats up to {FORMAT}. Upgrade Wayword or choose another folder."
+        )
+    if (wrong := _wrong_with(manifest)) is not None:
+        raise WorkspaceError(unreadable(file, wrong))
+    return manifest
+
+
+def _wrong_with(manifest: dict[str, Any]) -> str | None:
+    if manifest.get("format") is not FORMAT:
+        return f"found format {manifest.get('format')!r}, expected {FORMAT}"
+    for part in ("stages", "settings"):
+        if not isinstance(manifest.get(part), dict):
+            return f"found {part} = {manifest.get(part)!r}, expected an object"
+    for stage, name in manifest["stages"].items():
+        parts = _NAME.fullmatch(name) if isinstance(name, str) else None
+        if parts is None or parts[1] != stage:
+            return f"found the artefact {name!r} of the stage {stage!r}, expected {stage}-<16 hexadecimal digits>"
+    return None
+
+
+@dataclass
+class Build:
+    """A run under way: makes artefacts, and at the end the manifest that points to them."""
+
+    path: Path
+    reporter: Reporter
+    stages: dict[str, str] = field(default_factory=dict)
+    made: list[str] = field(default_factory=list)
+    folders: dict[str, Path] = field(default_factory=dict)
+    """Where the files of the stages so far are."""
+
+    def stage(
+        self,
+        name: str,
+        inputs: dict[str, Any],
+        make: Callable[[Path], dict[str, Any]],
+        *,
+        after: tuple[str, ...] = (),
+    ) -> Path:
+        """The artefact of a stage: an existing one for the same inputs, or what `make` writes into an empty folder."""
+        depends = {
+            "stage": name,
+            "wayword": __version__,
+            "inputs": inputs,
+            "after": [self.stages[a] for a in after],
+        }
+        self.stages[name] = f"{name}-{digest(depends)}"
+        folder = self.path / ARTEFACTS / self.stages[name]
+        reused = folder.exists() and damage(folder, thorough=True) is None
+        self.folders[name] = folder
+        self.reporter.begin(name)
+        started = time.monotonic()
+        if not reused:
+            make_whole(folder, make)
+            self.made.append(name)
+        seconds = time.monotonic() - started
+        self.reporter.end(name, reused=reused, seconds=seconds)
+        if not reused:
+            self.reporter.record(folder.name, seconds)
+        return folder
+
+    def finish(self, settings: dict[str, Any], *, prune: bool = True) -> Workspace:
+        """Swap the manifest, then remove the artefacts that it no longer names, unless others may want them."""
+        manifest = {"format": FORMAT, "wayword": __version__, "stages": self.stages, "settings": settings}
+        if not _holds(self.path, manifest):
+            write_atomically(self.path / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+        for folder in (self.path / ARTEFACTS).iterdir() if prune else ():
+            if _NAME.fullmatch(folder.name) and folder.name not in self.stages.values():
+                shutil.rmtree(folder, ignore_errors=True)
+        return Workspace.open(self.path)
+
+
+def _holds(path: Path, manifest: dict[str, Any]) -> bool:
+    try:
+        return _read_manifest(path) == manifest
+    except WorkspaceError:
+        return False
+
+
+@contextmanager
+def building(path: Path | str, reporter: Reporter) -> Iterator[Build]:
+    """Open a folder for a run: created if need be, locked against a second run, rid of what a killed one left.
+
+    A disk that is full or not ours to write is said in a `WorkspaceError`, whichever library met it.
+    """
+    path = Path(path)
+    try:
+        _refuse_foreign(path)
+        (path / ARTEFACTS).mkdir(parents=True, exist_ok=True)
+        with (path / ".lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise WorkspaceError(
+                    f"Another run is writing {path}. Wait for it, or choose another folder."
+                ) from None
+            for left in [*(path / ARTEFACTS).glob(f"{UNFINISHED}*"), *path.glob(f".{MANIFEST}.*.new")]:
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
+            yield Build(path, reporter)
+    except Exception as problem:
+        if isinstance(problem, WorkspaceError) or (said := disk.refusal(problem)) is None:
+            raise
+        raise WorkspaceError(f"Cannot write the workspace {path}. {said}") from problem
+
+
+def _refuse_foreign(path: Path) -> None:
+    """A folder with something else in it is not ours to write to, nor is a workspace of a newer version."""
+    if path.exists() and not path.is_dir():
+        raise WorkspaceError(f"{path} is a file; expected a folder for the workspace.")
+    for parent in path.parents:
+        if parent.exists() and not parent.is_dir():
+            raise WorkspaceError(f"{parent} is a file; expected a folder to hold the workspace {path.name}.")
+    if not path.exists():
+        return
+    try:
+        _read_manifest(path)
+    except _NewerFormat:
+        raise
+    except WorkspaceError as problem:
+        if not _begun(path):
+            raise WorkspaceError(
+                f"The folder {path} holds other files. Give an empty or new folder for the workspace."
+            ) from problem
+
+
+def _begun(path: Path) -> bool:
+    """Whether a folder without a readable manifest is empty, or what an interrupted or damaged run left."""
+    if not (path / ARTEFACTS).is_dir():
+        return not any(path.iterdir())
+    found = [folder.name for folder in (path / ARTEFACTS).iterdir()]
+    ours = all(name.startswith(UNFINISHED) or _NAME.fullmatch(name) for name in found)
+    return ours and (bool(found) or not (path / MANIFEST).exists())

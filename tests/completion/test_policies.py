@@ -1,0 +1,151 @@
+"""What every policy promises, tested once and run on each."""
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import shop as small
+from shop import Shop
+from wayword import run
+from wayword.completion.candidates import Candidates
+from wayword.completion.policies import (
+    POOL,
+    Expected,
+    Plain,
+    Policy,
+    Ranked,
+    Retrieved,
+    Shuffled,
+    StartingWith,
+)
+from wayword.completion.popular import PopularRetriever
+from wayword.evaluation.stage import load_policies
+from wayword.logs.contexts import from_prefixes
+from wayword.paper import pecos_model as xlinear
+from wayword.paper.rankers import RANKERS, Examples
+
+MEMBERS = (
+    *("random", "popular", "retriever", "unbiased", "expected", "diverse"),
+    *("linear", "pecos", "unbiased over pecos"),
+)
+PREFIXES = ["l", "la", "lamp s", "lo", "", "label", "x", "la", "ladder small"]
+
+
+@pytest.fixture(scope="module")
+def policies(shop: Shop, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Plain]:
+    loaded = {name: _plain(policy) for name, policy in load_policies(shop.folders, small.CONFIG).items()}
+    boosted = loaded["unbiased"]
+    assert isinstance(boosted, Ranked)
+    of_tree = _over_pecos(shop, tmp_path_factory.mktemp("pecos")) if xlinear.available() else {}
+    return {**loaded, "linear": _linear(boosted), **of_tree}
+
+
+def _plain(policy: Policy) -> Plain:
+    """The policy as it is in mode `any`; `StartingWith` has its own tests."""
+    return policy.policy if isinstance(policy, StartingWith) else policy
+
+
+def _over_pecos(shop: Shop, folder: Path) -> dict[str, Plain]:
+    """The policies of the paper: the PECOS tree's own order, and the ranker's."""
+    config = replace(small.CONFIG, retriever=replace(small.CONFIG.retriever, model="pecos"))
+    workspace = run(shop.data / "clicks.parquet", shop.data / "rankings.parquet", out=folder, config=config)
+    at = {stage: workspace.folder(stage) for stage in workspace.manifest["stages"]}
+    loaded = load_policies(at, config)
+    return {"pecos": _plain(loaded["retriever"]), "unbiased over pecos": _plain(loaded["unbiased"])}
+
+
+def _linear(boosted: Ranked) -> Ranked:
+    """The same policy with a ranker that has learnt to prefer odd query numbers."""
+    contexts = from_prefixes(["l", "la"])
+    found = boosted.retriever.retrieve(contexts, boosted.candidates)
+    features = boosted.featuriser.features(contexts, found)
+    examples = Examples.of(features, found.query % 2, found.context, np.ones(2))
+    ranker = RANKERS["linear"].fit(examples, small.CONFIG.ranker)
+    return Ranked(boosted.retriever, boosted.featuriser, ranker, boosted.candidates)
+
+
+def rows(found: Candidates) -> list[tuple[int, int, float]]:
+    return list(zip(found.context.tolist(), found.query.tolist(), found.score.tolist(), strict=True))
+
+
+def test_every_policy_of_an_evaluation_is_a_member(policies: dict[str, Plain]) -> None:
+    assert set(policies) <= set(MEMBERS)
+
+
+@pytest.fixture(params=MEMBERS)
+def name(request: pytest.FixtureRequest, policies: dict[str, Plain]) -> str:
+    if request.param not in policies:
+        pytest.skip("PECOS is not installed")
+    return str(request.param)
+
+
+class TestEveryPolicy:
+    @pytest.mark.parametrize("k", [1, 3, 10])
+    def test_at_most_k_best_first_and_no_query_twice(
+        self, policies: dict[str, Plain], name: str, k: int
+    ) -> None:
+        found = policies[name].complete(from_prefixes(PREFIXES), k)
+        assert found.context.tolist() == sorted(found.context.tolist())
+        for context in range(len(PREFIXES)):
+            of_context = found.context == context
+            assert of_context.sum() <= k
+            assert len(set(found.query[of_context].tolist())) == of_context.sum()
+            assert (np.diff(found.score[of_context]) <= 0).all()
+        unknown = set() if "pecos" in name else {PREFIXES.index("x")}  # the tree is not prefix-exact
+        assert set(found.context.tolist()) == set(range(len(PREFIXES))) - unknown
+
+    def test_the_same_again_alone_or_among_others(self, policies: dict[str, Plain], name: str) -> None:
+        policy = policies[name]
+        together = rows(policy.complete(from_prefixes(PREFIXES), 5))
+        assert rows(policy.complete(from_prefixes(PREFIXES), 5)) == together
+        for place, prefix in enumerate(PREFIXES):
+            alone = policy.complete(from_prefixes([prefix]), 5)
+            assert [(place, q, s) for _, q, s in rows(alone)] == [r for r in together if r[0] == place]
+
+    def test_a_shorter_list_is_the_beginning_of_a_longer_one(
+        self, policies: dict[str, Plain], name: str
+    ) -> None:
+        short, long = (policies[name].complete(from_prefixes(PREFIXES), k) for k in (2, 7))
+        assert rows(long.top(2)) == rows(short)
+
+    def test_no_context_no_candidate(self, policies: dict[str, Plain], name: str) -> None:
+        found = policies[name].complete(from_prefixes([]), 5)
+        assert (len(found.context), len(found.query), len(found.score)) == (0, 0, 0)
+
+    def test_a_policy_reorders_its_retriever_and_adds_nothing(
+        self, policies: dict[str, Plain], name: str
+    ) -> None:
+        policy = policies[name]
+        assert isinstance(policy, Ranked | Retrieved | Shuffled | Expected)
+        wide = POOL if isinstance(policy, Expected) else small.CONFIG.retriever.candidates
+        proposed = policy.retriever.retrieve(from_prefixes(PREFIXES), wide)
+        listed = policy.complete(from_prefixes(PREFIXES), wide)
+        found, of_retriever = ({(c, q) for c, q, _ in rows(lists)} for lists in (listed, proposed))
+        assert found <= of_retriever if name == "diverse" else found == of_retriever  # no two that are alike
+
+
+def test_blocks_of_contexts_give_the_same(
+    policies: dict[str, Plain], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = rows(policies["unbiased"].complete(from_prefixes(PREFIXES), 5))
+    monkeypatch.setattr("wayword.completion.policies.CONTEXTS_AT_ONCE", 2)
+    assert rows(policies["unbiased"].complete(from_prefixes(PREFIXES), 5)) == whole
+
+
+def test_random_is_uniform_and_follows_seed_prefix_and_extra_columns() -> None:
+    texts = [f"q{i}" for i in range(5)]
+    retriever = PopularRetriever(texts, np.arange(1, 6))
+    n = 2000
+    contexts = pa.table({"prefix": ["q"] * n, "place": list(range(n))})
+    for seed in (0, 1):
+        found = Shuffled(retriever, 5, seed).complete(contexts, 5)
+        for place in range(5):
+            counts = Counter(found.query[found.position() == place].tolist())
+            chi2 = sum((counts[query] - n / 5) ** 2 / (n / 5) for query in range(5))
+            assert chi2 < 18.5  # 99.9 % of a chi-squared law with 4 degrees of freedom
+    one, other = (Shuffled(retriever, 5, seed).complete(contexts, 5).query for seed in (0, 1))
+    assert 0.1 < np.mean(one == other) < 0.3  # as often as chance has it, 1/5

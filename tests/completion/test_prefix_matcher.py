@@ -1,0 +1,292 @@
+"""Beginnings, against a loop over all beginnings of all queries."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from wayword.completion import prefix_matcher as module
+from wayword.completion import word_index
+from wayword.completion.prefix_matcher import (
+    SOURCES,
+    Beginnings,
+    Matches,
+    allowed_edits,
+)
+from wayword.completion.trie import code_points, near
+
+Counted = dict[str, bool]
+
+small = st.text(alphabet="ab ", max_size=9).map(lambda text: " ".join(text.split()))
+wide = st.text(alphabet="abcé語🙂 ", max_size=9).map(lambda text: " ".join(text.split()))
+text = small | wide
+queries = st.dictionaries(text.filter(bool), st.sampled_from([True, True, False]), max_size=14)
+
+
+def distance(left: str, right: str) -> int:
+    """Insertions, deletions, replacements, swaps of neighbours; no place is edited twice."""
+    table = {(i, 0): i for i in range(len(left) + 1)} | {(0, j): j for j in range(len(right) + 1)}
+    for i in range(1, len(left) + 1):
+        for j in range(1, len(right) + 1):
+            table[i, j] = min(
+                table[i - 1, j] + 1,
+                table[i, j - 1] + 1,
+                table[i - 1, j - 1] + (left[i - 1] != right[j - 1]),
+            )
+            if i > 1 and j > 1 and left[i - 1] == right[j - 2] and left[i - 2] == right[j - 1]:
+                table[i, j] = min(table[i, j], table[i - 2, j - 2] + 1)
+    return table[len(left), len(right)]
+
+
+def from_beginning(typed: str, query: str) -> int:
+    return min(distance(typed, query[:end]) for end in range(len(query) + 1))
+
+
+def after_the_first(typed: str, query: str) -> float:
+    """As `from_beginning`, with nothing wrong in the first character."""
+    return from_beginning(typed[1:], query[1:]) if typed and typed[:1] == query[:1] else np.inf
+
+
+def corrections(typed: str, query: str) -> float:
+    """In how many typed words one edit is needed for the query to contain them all."""
+    *complete, last = typed.split()
+
+    def needed(word: str, distances: list[int]) -> float:
+        least = min(distances)
+        return 0 if least == 0 else 1 if least == 1 and len(word) >= 3 else np.inf
+
+    return needed(last, [from_beginning(last, word) for word in query.split()]) + sum(
+        needed(word, [distance(word, other) for other in query.split()]) for word in complete
+    )
+
+
+def all_known(wanted: list[str], typed: str) -> bool:
+    """Whether every typed word is one of a query, the last at least the beginning of one."""
+    *complete, last = typed.split()
+    words = {word for query in wanted for word in query.split()}
+    return words.issuperset(complete) and any(word.startswith(last) for word in words)
+
+
+def likeness(wanted: dict[int, str], typed: str) -> dict[int, float]:
+    """How alike the typed text and each query are that share a word, the most alike 1."""
+    words = {number: set(query.split()) for number, query in wanted.items()}
+    texts_of = {w: [n for n in words if w in words[n]] for of_query in words.values() for w in of_query}
+    *complete, last = typed.split() or [""]
+    stands_for = [[w for w in texts_of if w == word] for word in complete]
+    begun = next(
+        (last[:end] for end in range(len(last), 0, -1) if any(w.startswith(last[:end]) for w in texts_of)), ""
+    )
+    if begun and (begun == last or len(begun) >= 3):
+        stands_for.append([w for w in texts_of if w.startswith(begun)])
+    score: dict[int, float] = {}
+    for meant in filter(None, stands_for):
+        rarity = math.log1p(len(wanted) / sum(len(texts_of[w]) for w in meant))
+        for number in {n for w in meant for n in texts_of[w]}:
+            score[number] = score.get(number, 0) + rarity**2
+    for number in score:
+        lengths = [math.log1p(len(wanted) / len(texts_of[w])) ** 2 for w in words[number]]
+        score[number] /= math.sqrt(sum(lengths))
+    return {number: (score[number] / max(score.values())) ** 4 for number in sorted(score)}
+
+
+def cascade(counted: Counted, typed: str) -> tuple[list[int], str]:
+    """What `Beginnings.matches` promises."""
+    wanted = {number: query for number, query in enumerate(sorted(counted)) if counted[query]}
+
+    def those(needed: dict[int, float], at_most: float) -> list[int]:
+        return [number for number, edits in needed.items() if edits <= at_most]
+
+    edits: dict[int, float] = {number: from_beginning(typed, query) for number, query in wanted.items()}
+    later: dict[int, float] = {number: after_the_first(typed, query) for number, query in wanted.items()}
+    words = {number: corrections(typed, query) for number, query in wanted.items()} if typed else {}
+    shorter = [
+        [number for number, query in wanted.items() if query.startswith(typed[:end])]
+        for end in range(len(typed), 0, -1)
+    ]
+    ways = [
+        ("exact", those(edits, 0)),
+        ("typo", those(edits, 1) if len(typed) >= 3 else []),
+        ("words", those(words, 0)),
+        ("typo", those(later, 2) if len(typed) >= 6 and not all_known(list(wanted.values()), typed) else []),
+        ("words", those(words, min([*words.values(), len(typed)]))),
+        ("similar", list(likeness(wanted, typed))),
+        *(("shorter", found) for found in shorter),
+    ]
+    return next(((found, source) for source, found in ways if found), ([], "shorter"))
+
+
+def built(counted: Counted) -> Beginnings:
+    texts = sorted(counted)
+    return Beginnings.build(texts, np.array([counted[query] for query in texts], dtype=bool))
+
+
+def plain(matches: Matches) -> tuple[list[int], str]:
+    assert matches.query.dtype == np.int32
+    assert matches.weight.dtype == np.float32
+    assert (matches.weight == 1).all() or matches.source == "similar"
+    assert len(matches.weight) == len(matches.query)
+    assert (np.diff(matches.query) > 0).all()
+    assert matches.source in SOURCES
+    return matches.query.tolist(), matches.source
+
+
+@given(queries, text, st.sampled_from([1, 2]))
+@settings(max_examples=500)
+def test_corrections_are_those_of_the_loop(counted: Counted, typed: str, edits: int) -> None:
+    expected = [
+        number
+        for number, query in enumerate(sorted(counted))
+        if counted[query] and (from_beginning if edits == 1 else after_the_first)(typed, query) <= edits
+    ]
+    assert built(counted).corrected(typed, edits).tolist() == expected
+
+
+@given(queries, text)
+@settings(max_examples=500)
+def test_the_first_way_that_finds_a_query_answers(counted: Counted, typed: str) -> None:
+    assert plain(built(counted).matches(typed)) == cascade(counted, typed)
+
+
+@given(queries, text)
+@settings(max_examples=300)
+def test_likeness_is_that_of_the_loop(counted: Counted, typed: str) -> None:
+    wanted = {number: query for number, query in enumerate(sorted(counted)) if counted[query]}
+    found = built(counted)
+    rows, weight = found._words.sharing(code_points([typed]).values)
+    assert dict(zip(found.wanted[rows].tolist(), weight.tolist(), strict=True)) == pytest.approx(
+        likeness(wanted, typed), rel=1e-5
+    )
+
+
+def test_the_most_alike_are_kept_and_a_word_of_most_texts_says_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Compiled code keeps the constants of its time, so the plain functions are asked."""
+    for name in ("_most_alike", "_texts_of_words"):
+        function = getattr(word_index, name)
+        monkeypatch.setattr(word_index, name, getattr(function, "py_func", function))
+    texts = [f"shoe number {n}" for n in range(9)] + ["shoe", "red boot"]
+    index = word_index.WordIndex.build(sorted(texts))
+    monkeypatch.setattr(word_index, "MOST_ALIKE", 1)
+    assert index.sharing(code_points(["shoe xyz"]).values)[0].tolist() == [sorted(texts).index("shoe")]
+    monkeypatch.setattr(word_index, "TOO_COMMON", 5)
+    assert index.sharing(code_points(["shoe xyz"]).values)[0].tolist() == []
+    assert index.sharing(code_points(["shoe red xyz"]).values)[0].tolist() == [0]
+
+
+@given(queries, text)
+def test_starting_counts_all_queries(counted: Counted, typed: str) -> None:
+    low, high = built(counted).starting(typed)
+    expected = [number for number, query in enumerate(sorted(counted)) if query.startswith(typed)]
+    assert list(range(low, high)) == expected
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected", "source"),
+    [
+        ("video p", ["video player"], "exact"),
+        ("viedo pl", ["video player"], "typo"),
+        ("ideo", ["video call", "video player"], "typo"),
+        ("vo", ["video call", "video player"], "shorter"),  # too short to be corrected
+        ("player vid", ["video player"], "words"),
+        ("call", ["video call"], "words"),
+        ("vedeo plyer", ["video player"], "typo"),
+        (
+            "video mail",
+            ["mail", "video call", "video player"],
+            "similar",
+        ),  # known words are not corrected twice
+        ("plyer video", ["video player"], "words"),
+        ("plyer vidoe", ["video player"], "words"),
+        ("mail server for many", ["mail"], "similar"),
+        ("x", [], "shorter"),
+        ("", ["mail", "video call", "video player"], "exact"),
+    ],
+)
+def test_examples(typed: str, expected: list[str], source: str) -> None:
+    texts = ["mail", "mailbox", "video call", "video player"]
+    matches = Beginnings.build(texts, np.array([True, False, True, True])).matches(typed)
+    assert ([texts[number] for number in matches.query], matches.source) == (expected, source)
+
+
+def test_fewest_corrected_words_win() -> None:
+    texts = ["email from", "email form", "emails from"]
+    found = Beginnings.build(sorted(texts), np.ones(3, bool)).matches("from emial")
+    assert [sorted(texts)[number] for number in found.query] == ["email from", "emails from"]
+
+
+@pytest.mark.parametrize("typed", ["", "a", "abc", "some words", "some longer words"])
+@pytest.mark.parametrize("texts", [[], ["abc", "abd", "some words"]])
+def test_nothing_wanted_nothing_found(typed: str, texts: list[str]) -> None:
+    found = Beginnings.build(texts, np.zeros(len(texts), bool))
+    assert plain(found.matches(typed)) == ([], "shorter")
+
+
+@given(counted=queries, typed=st.lists(text, max_size=5))
+@settings(max_examples=30)
+def test_what_is_loaded_is_what_was_saved(
+    tmp_path_factory: pytest.TempPathFactory, counted: Counted, typed: list[str]
+) -> None:
+    folder: Path = tmp_path_factory.mktemp("beginnings")
+    saved = built(counted)
+    saved.save(folder)
+    loaded = Beginnings.load(folder)
+    assert {path.suffix for path in folder.iterdir()} == {".npy"}
+    for prefix in typed:
+        assert plain(loaded.matches(prefix)) == plain(saved.matches(prefix))
+        assert loaded.starting(prefix) == saved.starting(prefix)
+
+
+def hostile() -> list[str]:
+    """Texts over two letters, so that nearly every node is near the typed text."""
+    rng = np.random.default_rng(0)
+    letters = np.where(rng.random((4000, 300)) < 0.02, "b", "a")
+    return sorted({"".join(row) for row in letters.tolist()})
+
+
+@pytest.mark.parametrize("typed", ["a" * 1000, "ab" * 500, "a " * 500 + "a", "aaa " * 250 + "aab"])
+@pytest.mark.parametrize("budget", [1, 100, module.MAX_VISITS])
+def test_visits_are_bounded(typed: str, budget: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    visited: list[int] = []
+
+    def counting(*arguments: Any) -> tuple[NDArray[np.int64], int]:
+        ranges, visits = near(*arguments)
+        visited.append(visits)
+        return ranges, visits
+
+    monkeypatch.setattr(module, "near", counting)
+    monkeypatch.setattr(module, "MAX_VISITS", budget)
+    texts = hostile()
+    found = Beginnings.build(texts, np.ones(len(texts), bool))
+    first, second = found.matches(typed), found.matches(typed)
+    assert plain(first) == plain(second)
+    assert max(visited) <= budget
+    assert len(visited) <= 2 * 4  # one and two edits, each perhaps again with the first character kept; twice
+
+
+def test_without_visits_enough_the_first_character_is_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = sorted(chr(0x4E00 + number) + "video" for number in range(500))
+    found = Beginnings.build(texts, np.ones(500, bool))
+    typed = texts[400].replace("video", "vidoe")
+    assert plain(found.matches(typed)) == ([400], "typo")
+    monkeypatch.setattr(module, "MAX_VISITS", 50)
+    assert plain(found.matches(typed)) == ([400], "typo")
+
+
+def test_comparisons_of_words_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = sorted(f"{number:04} common word" for number in range(1000))
+    found = Beginnings.build(texts, np.ones(1000, bool))
+    assert plain(found.matches("word comm")) == (list(range(1000)), "words")
+    monkeypatch.setattr(word_index, "MAX_CANDIDATES", 100)
+    assert plain(found.matches("word comm")) == (list(range(100)), "words")
+    monkeypatch.setattr(word_index, "MAX_COMPARISONS", 60)
+    assert plain(found.matches("word comm")) == (list(range(60 // (2 * 3))), "words")
+
+
+def test_edits_by_length() -> None:
+    assert [allowed_edits(length) for length in range(8)] == [0, 0, 0, 1, 1, 1, 2, 2]

@@ -1,0 +1,58 @@
+"""The retriever's stage: what it counts, and which queries it learns to propose."""
+
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import reference
+import shop as small
+from shop import Shop
+from wayword.engines import tables
+from wayword.paper.retriever_stage import POPULARITY, POPULARITY_OF_ALL_TRAINING, _instances
+from wayword.utility import Measure
+
+
+def test_popularity_counts_the_searches_of_its_splits(shop: Shop) -> None:
+    searches = tables.read(shop.workspace.folder("rankings"), "numbered_searches").to_pylist()
+    for file, splits in ((POPULARITY, {"retriever"}), (POPULARITY_OF_ALL_TRAINING, {"retriever", "ranker"})):
+        expected = [0] * len(small.QUERIES)
+        for row in searches:
+            expected[row["query"]] += row["split"] in splits
+        assert np.load(shop.workspace.folder("retriever") / file).tolist() == expected
+
+
+def test_labels_are_the_alternatives_of_each_clicked_search_in_every_pass(shop: Shop, tmp_path: Path) -> None:
+    typed, labels = _instances(tmp_path, shop.folders, Measure(), len(small.QUERIES))
+    log, rankings = shop.searches("retriever"), shop.rankings()
+    prefixes = tables.read(shop.workspace.folder("contexts"), "contexts")["prefix"].to_pylist()
+    expected = sorted(
+        (prefixes[s.context], sorted(reference.alternatives(s, rankings, reference.power_law(1.0))))
+        for s in log
+    )
+    found = sorted(
+        (prefix, labels.indices[labels.indptr[row] : labels.indptr[row + 1]].tolist())
+        for row, prefix in enumerate(typed["prefix"].to_pylist())
+    )
+    assert found == expected
+    assert labels.data.tolist() == pytest.approx([1.0] * labels.nnz)
+    clicked = {
+        row["search"] for row in tables.read(shop.workspace.folder("rankings"), "numbered_clicks").to_pylist()
+    }
+    assert len(found) <= small.CONFIG.prefixes.passes * len(clicked)
+
+
+def test_a_sample_of_the_instances_is_a_part_of_them_and_the_same_again(shop: Shop, tmp_path: Path) -> None:
+    def draw(most: int) -> list[tuple[str, tuple[int, ...]]]:
+        typed, labels = _instances(tmp_path, shop.folders, Measure(), len(small.QUERIES), most=most)
+        rows = [tuple(labels.indices[a:b].tolist()) for a, b in pairwise(labels.indptr)]
+        return list(zip(typed["prefix"].to_pylist(), rows, strict=True))
+
+    some, more, everything = draw(100), draw(200), draw(0)
+    assert len(some) == 100
+    assert some == draw(100)
+    assert not Counter(some) - Counter(more)
+    assert not Counter(more) - Counter(everything)
+    assert draw(len(everything) + 1) == everything
