@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_guardrails import Lists, as_candidates, lists_of
 
+from candidate_lists import Lists, as_candidates, lists_of
 from wayword.completion.blending import blend
 from wayword.completion.candidates import Candidates
 from wayword.errors import WaywordError

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wayword.completion.candidates import Candidates
+from candidate_lists import Lists, as_candidates, lists_of
 from wayword.evaluation.conventional import (
     CUTOFFS,
     guardrails,
@@ -18,17 +18,8 @@ from wayword.evaluation.conventional import (
 )
 from wayword.text import cuts, normalise
 
-Lists = dict[int, list[int]]
-lists_of = st.dictionaries(st.integers(0, 4), st.lists(st.integers(0, 15), unique=True, max_size=14))
 searches = st.lists(st.tuples(st.integers(0, 5), st.integers(-1, 20), st.integers(0, 9)), min_size=1)
 cutoffs = st.integers(1, 12)
-
-
-def as_candidates(lists: Lists) -> Candidates:
-    """Lists by context, best first."""
-    rows = [(c, q, -float(p)) for c in sorted(lists) for p, q in enumerate(lists[c])]
-    context, query, score = zip(*rows, strict=True) if rows else ((), (), ())
-    return Candidates(np.array(context, np.int32), np.array(query, np.int32), np.array(score, np.float32))
 
 
 def positions(lists: Lists, found: list[tuple[int, int, int]]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

@@ -213,6 +213,7 @@ def test_examples_must_fit_together() -> None:
 
 def test_importing_rankers_and_features_is_cheap() -> None:
     heavy = "{'xgboost', 'sklearn', 'scipy', 'torch', 'transformers'}"
-    code = f"import sys, wayword.paper.rankers, wayword.paper.features.ranker_features; print(sorted({heavy} & set(sys.modules)))"
+    modules = "sys, wayword.paper.rankers, wayword.paper.features.ranker_features"
+    code = f"import {modules}; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
