@@ -13,12 +13,12 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Completer": ("wayword.serving.completer", "Completer"),
-    "Completion": ("wayword.completion", "Completion"),
+    "Completion": ("wayword.completion.completion", "Completion"),
     "Config": ("wayword.config", "Config"),
     "WaywordError": ("wayword.errors", "WaywordError"),
     "Workspace": ("wayword.store.workspace", "Workspace"),
-    "differences": ("wayword.report", "differences_of"),
-    "estimates": ("wayword.report", "estimates_of"),
+    "differences": ("wayword.report.estimates", "differences_of"),
+    "estimates": ("wayword.report.estimates", "estimates_of"),
     "read_ubi": ("wayword.logs.ubi.read", "read_ubi"),
     "reproduce": ("wayword.reproduction.reproduce", "reproduce"),
     "run": ("wayword.pipeline", "run"),
