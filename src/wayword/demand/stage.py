@@ -22,9 +22,8 @@ from wayword.completion.retriever_io import DOCUMENTS_IN, QUERIES_IN
 from wayword.completion.sparse_topk import Graph, Rows
 from wayword.config import Config
 from wayword.demand.known import GAIN, Known, read
+from wayword.demand.learning import STEPS, Learned, from_clicks, from_judgments
 from wayword.demand.pairs import Floats, Pairs
-from wayword.demand.rates import CHOICES, POOLED, Shrinkage, believe, likelihood
-from wayword.demand.surroundings import Surroundings
 from wayword.demand.validation import HeldOut, Judge, surely_more
 from wayword.engines import Engine
 from wayword.engines.stages import (
@@ -44,7 +43,6 @@ LEAST = 0.002
 """A document is left out of a query's demand if it is this improbable beside one that is surely wanted."""
 STRENGTHS = (3.0, 10.0, 30.0)
 """Tried for the context columns: how many searches a factor of 1 is worth."""
-STEPS = 8
 
 
 @dataclass(frozen=True)
@@ -89,20 +87,10 @@ class Material:
         return Affinity.fit(columns, chosen[owner].to_numpy(), owners, strength)
 
 
-@dataclass(frozen=True)
-class Learned:
-    """The demand, how much context columns say (by kind), and what there is to report."""
-
-    rates: Floats
-    volume: Floats
-    strengths: Mapping[str, float]
-    report: Report
-
-
 def write(out: Path, at: Folders, config: Config, variant: str, advance: Advance) -> Report:
     """Fill `out`; `variant` is `unbiased`, or how judgments are measured."""
     material = _read(out, at, config, variant)
-    found = _given(material) if variant in GAIN else _learned(material, config.demand.seed, advance)
+    found = _learned(material, config.demand.seed, variant, advance)
     advance(STEPS - 1, STEPS)
     context = {
         kind: material.affinity(kind, strength, "retriever", "ranker")
@@ -136,45 +124,17 @@ def _read(out: Path, at: Folders, config: Config, variant: str) -> Material:
     )
 
 
-def _given(material: Material) -> Learned:
-    """Judgments are no clicks: what they say is the demand."""
-    gains = material.pairs.clicks(material.known.clicks_of("retriever", "ranker"))
-    return Learned(gains, np.zeros(material.pairs.queries), {}, {})
-
-
-def _learned(material: Material, seed: int, advance: Advance) -> Learned:
-    """Learn on the retriever's split, choose settings on the ranker's, learn again on both."""
-    known, pairs = material.known, material.pairs
-    around = Surroundings.of(known.texts, known.names, known.titles, pairs)
-    advance(1, STEPS)
-    early, chosen, strengths, report = None, Shrinkage(3.0), dict[str, float](), dict[str, object]()
-    if known.held.num_rows and known.clicks_of("retriever").num_rows:
-        clicks, searches = pairs.clicks(known.clicks_of("retriever")), known.issued("retriever")
-        early = believe(pairs, clicks, searches, around, models=1, seed=seed, threads=threads())
-        advance(3, STEPS)
-        later = pairs.clicks(known.clicks_of("ranker"))
-        told = {choice: likelihood(early.rates(pairs, choice), pairs, later) for choice in CHOICES}
-        chosen = max(told, key=lambda choice: told[choice])
-        strengths = _in_context(material, early.rates(pairs, chosen), early.volume)
-        report = {
-            "shrinkage": _as_json(chosen),
-            "validation": [{**_as_json(choice), "likelihood": value} for choice, value in told.items()],
-            "context": strengths,
-        }
-    found = believe(
-        pairs,
-        pairs.clicks(known.clicks_of("retriever", "ranker")),
-        known.issued("retriever", "ranker"),
-        around,
-        prior=early.relevance if early else None,
+def _learned(material: Material, seed: int, variant: str, advance: Advance) -> Learned:
+    if variant in GAIN:
+        return from_judgments(material.known, material.pairs)
+    return from_clicks(
+        material.known,
+        material.pairs,
+        lambda rates, volume: _in_context(material, rates, volume),
         seed=seed,
         threads=threads(),
+        advance=advance,
     )
-    return Learned(found.rates(pairs, chosen), found.volume, strengths, report)
-
-
-def _as_json(shrinkage: Shrinkage) -> dict[str, float | str]:
-    return {"shape": "pooled" if shrinkage.shape == POOLED else shrinkage.shape, "unseen": shrinkage.unseen}
 
 
 def load(at: Folders, texts: list[str], popularity: NDArray[np.int64], *, threads: int = 1) -> GraphRetriever:
