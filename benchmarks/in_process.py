@@ -18,6 +18,7 @@ from wayword.completion.completion import Completion
 from wayword.completion.expected_utility import ANY
 from wayword.index.index import Index
 from wayword.index.versions import ROOT
+from wayword.pipeline import load_policies
 from wayword.serving.answers import SERVED
 from wayword.serving.completer import Completer
 from wayword.serving.policy_completer import PolicyCompleter
@@ -96,7 +97,7 @@ def one_by_one(
         served = Completer.open(workspace)
         complete = lambda prefix: served.complete(prefix, K, mode=mode)  # noqa: E731
     else:
-        computed = PolicyCompleter.open(workspace)
+        computed = PolicyCompleter.open(workspace, load_policies)
         complete = lambda prefix: computed.complete(prefix, K, policy=policy, mode=mode)  # noqa: E731
     each(complete, texts[: WARM_UP // 10])
     lists: list[list[Completion]] = []

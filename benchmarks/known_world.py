@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
 
 from wayword import Workspace
+from wayword.completion.popular import popularity
 from wayword.completion.sparse_topk import exposure
 from wayword.engines import Engine, tables
-from wayword.engines.stages import fetch_numbered, tables_in
+from wayword.engines.tables import fetch_numbered, tables_in
 from wayword.evaluation.ceiling import true_demand
-from wayword.evaluation.estimates import position_weights
 from wayword.evaluation.stage import contexts_tested
 from wayword.logs import contexts_stage as contexts
-from wayword.paper.retriever_stage import popularity
 from wayword.text import normalise
+from wayword.utility import position_weights
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,7 @@ class KnownWorld:
     @classmethod
     def open(cls, workspace: Workspace, truth: Path) -> "KnownWorld":
         """That of a workspace, whose log was drawn by this truth."""
-        stages = ("log", "rankings", "contexts", "propensity", "demand", "retriever", "ranker")
-        at = {stage: workspace.folder(stage) for stage in stages}
+        at = {stage: workspace.folder(stage) for stage in ("rankings", "contexts", "propensity")}
         texts = tables.read(at["rankings"], "queries")["text"].to_pylist()
         with tempfile.TemporaryDirectory() as spill, tables_in(Path(spill)) as engine:
             fetch_numbered(engine, at)
@@ -57,7 +56,7 @@ class KnownWorld:
             law = engine.arrow("SELECT rank, p FROM propensity ORDER BY rank")
             return cls(
                 texts,
-                popularity(at, "retriever", "ranker"),
+                popularity(at["rankings"], "retriever", "ranker"),
                 contexts.load(at["contexts"])["prefix"].take(pa.array(numbers)).to_pylist(),
                 _searches(engine),
                 csr_array(diags_array(1 / _own(engine, len(numbers))) @ demand),

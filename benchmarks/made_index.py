@@ -25,7 +25,6 @@ from wayword.completion.expected_utility import GraphRetriever
 from wayword.completion.prefix_matcher import Beginnings
 from wayword.completion.sparse_topk import Graph, Rows
 from wayword.config import IndexConfig
-from wayword.engines.stages import threads
 from wayword.index.content import Asked, Content
 from wayword.index.index import FORMAT
 from wayword.index.keys import Columns
@@ -33,6 +32,7 @@ from wayword.index.pages import Pages
 from wayword.index.prefix_groups import known_texts
 from wayword.index.versions import ROOT, publish
 from wayword.store.artefact import digest_of_file
+from wayword.store.stage import threads
 from wayword.store.workspace import FORMAT as WORKSPACE_FORMAT
 from wayword.store.workspace import MANIFEST, digest
 from wayword.text import cut_ends

@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 import wayword
-from wayword.evaluation.estimates import CUTOFFS
 from wayword.report.estimates import MEANING
+from wayword.utility import CUTOFFS
 
 FIRST_WORD = {"prefixes": {"start": "first-word"}}
 """The paper cuts prefixes after the first word; its worlds do too."""

@@ -26,17 +26,12 @@ from scipy.stats import t as student
 import wayword
 from wayword.completion.candidates import Candidates
 from wayword.completion.policies import DEFAULT
-from wayword.engines.stages import fetch_numbered, tables_in
-from wayword.evaluation.estimates import (
-    CUTOFFS,
-    DEEPEST,
-    at_cutoffs,
-    outcomes,
-)
+from wayword.engines.tables import fetch_numbered, tables_in
+from wayword.evaluation.estimates import at_cutoffs, outcomes
 from wayword.evaluation.stage import contexts_tested, load_policies
 from wayword.logs import contexts_stage as contexts
 from wayword.text import normalise
-from wayword.utility import Measure
+from wayword.utility import CUTOFFS, DEEPEST, Measure
 
 WORLDS = {
     "debian": ("debian", 300_000),

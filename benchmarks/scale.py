@@ -77,28 +77,16 @@ def run_stage(name: str, data: Path, workspace: Path) -> dict[str, float]:
     """Make one artefact; those of the stages before it are there already."""
     from wayword import pipeline
     from wayword.config import Config
-    from wayword.logs.stage import Source
     from wayword.progress import Reporter
-    from wayword.store.artefact import digest_of_file
     from wayword.store.workspace import building
 
-    files: dict[Path | None, str | None] = {
-        path: digest_of_file(path) for path in (data / "clicks.parquet", data / "rankings.parquet")
-    }
+    inputs = pipeline.Inputs(data / "clicks.parquet", data / "rankings.parquet")
+    planned = pipeline.stages(Config.parse({"prefixes": {"start": "first-word"}}), inputs, Reporter())
     result: dict[str, float] = {}
     with building(workspace, Reporter()) as build:
-        planned = pipeline.stages(
-            Config.parse({"prefixes": {"start": "first-word"}}),
-            Source(data / "clicks.parquet"),
-            at=build.folders,
-            model="popular",
-            exported=data / "rankings.parquet",
-            files={**files, None: None},
-            reporter=build.reporter,
-        )
         for stage in STAGES[: STAGES.index(name) + 1]:
             started, processor = time.monotonic(), time.process_time()
-            build.stage(stage, planned[stage].inputs, planned[stage].make, after=planned[stage].after)
+            build.stage(stage, planned[stage])
             result = {"seconds": time.monotonic() - started, "processor": time.process_time() - processor}
     return {**result, "gigabytes": _peak()}
 

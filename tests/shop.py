@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from reference import Click, Search
-from wayword.config import Config
+from wayword.config import COMPARED, Config
 from wayword.engines import Engine, tables
 from wayword.pipeline import run
 from wayword.simulation.simulate import write_world
@@ -25,7 +25,7 @@ CONFIG = Config.parse(
         "retriever": {"model": "popular", "candidates": 15},
         "ranker": {"rounds": 15, "depth": 3},
         "features": {"dimensions": 4},
-        "evaluation": {"bootstrap": 200},
+        "evaluation": {"bootstrap": 200, "compare": COMPARED},
     }
 )
 TABLES = {

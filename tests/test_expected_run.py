@@ -20,12 +20,13 @@ from wayword.completion.expected_utility import ANY, MODES, PREFIXED
 from wayword.completion.policies import Expected
 from wayword.engines import tables
 from wayword.errors import LogError, WaywordError
-from wayword.evaluation.estimates import CUTOFFS
-from wayword.evaluation.stage import DIAL, load_policies
+from wayword.evaluation.stage import DIAL
 from wayword.logs.contexts import from_prefixes
+from wayword.pipeline import load_policies
 from wayword.report.estimates import dial_of, differences_of, estimates_of
 from wayword.serving.policy_completer import PolicyCompleter
 from wayword.store.workspace import Workspace
+from wayword.utility import CUTOFFS
 
 SETTINGS = {
     "retriever": {"model": "popular", "candidates": 10},
@@ -178,7 +179,7 @@ def test_the_served_list_is_the_offline_policys_list(shop: Shop, policy: str, mo
     rows = zip(*_columns(offline), strict=True)
     for context, query, score, source in rows:
         expected[context].append((texts[query], score, source))
-    completer = PolicyCompleter.open(shop.workspace)
+    completer = PolicyCompleter.open(shop.workspace, load_policies)
     served = [completer.complete(text, 10, policy=policy, mode=mode) for text in typed]
     assert [[(c.query, c.score, c.source) for c in found] for found in served] == expected
     assert sum(map(len, expected)) > 100
@@ -189,7 +190,7 @@ def _columns(found: Candidates) -> tuple[list[int], list[int], list[float], list
 
 
 def test_the_source_of_a_completion_says_how_the_text_was_understood(shop: Shop) -> None:
-    completer = PolicyCompleter.open(shop.workspace)
+    completer = PolicyCompleter.open(shop.workspace, load_policies)
     for text, source in (("lam", "graph"), ("lmap", "typo"), ("steel", "words"), ("lamp stuffed", "similar")):
         assert {c.source for c in completer.complete(text)} == {source}
         onward = {c.source for c in completer.complete(text, mode="prefix")}
@@ -202,7 +203,7 @@ def test_the_source_of_a_completion_says_how_the_text_was_understood(shop: Shop)
 
 
 def test_acceptance_turns_the_served_list(shop: Shop) -> None:
-    completer = PolicyCompleter.open(shop.workspace)
+    completer = PolicyCompleter.open(shop.workspace, load_policies)
     assert completer.complete("l", acceptance=0.0) == completer.complete("l")
     policy = load_policies(shop.folders, small.CONFIG)["expected"]
     assert isinstance(policy, Expected)
@@ -232,7 +233,7 @@ def test_a_wrong_question_is_said_clearly(
     shop: Shop, ask: Callable[[PolicyCompleter], object], message: str
 ) -> None:
     with pytest.raises(WaywordError, match=message):
-        ask(PolicyCompleter.open(shop.workspace))
+        ask(PolicyCompleter.open(shop.workspace, load_policies))
 
 
 # --- small, odd and broken logs
@@ -276,7 +277,7 @@ def finite(workspace: Workspace) -> None:
     for mode in MODES:
         for value in values(workspace, mode).values():
             assert isnan(value) or value >= 0
-    completer = PolicyCompleter.open(workspace)
+    completer = PolicyCompleter.open(workspace, load_policies)
     for mode in MODES:
         for policy in POLICIES:
             for found in completer.complete_many(["", "l", "lamp", "xyz"], policy=policy, mode=mode):
@@ -299,7 +300,7 @@ def test_a_single_query_completes_itself(tmp_path: Path) -> None:
     workspace = start(tmp_path, log_of(rankings, 40), rankings)
     finite(workspace)
     for mode in MODES:
-        (found,) = PolicyCompleter.open(workspace).complete("la", mode=mode)
+        (found,) = PolicyCompleter.open(workspace, load_policies).complete("la", mode=mode)
         assert found.query == "lamp"
         assert found.score == pytest.approx(1.0, rel=1e-4)
 
@@ -395,7 +396,7 @@ def test_japanese_without_spaces(tmp_path: Path) -> None:
     queries = ["東京タワー", "東京駅", "東京駅弁当", "京都駅", "赤い靴"]
     rankings = pages(queries)
     workspace = start(tmp_path, log_of(rankings, 150), rankings)
-    completer = PolicyCompleter.open(workspace)
+    completer = PolicyCompleter.open(workspace, load_policies)
     onward = {c.query for c in completer.complete("東京", mode="prefix")}
     assert onward == {"東京タワー", "東京駅", "東京駅弁当"}
     assert {c.query for c in completer.complete("東京駅", mode="prefix")} == {"東京駅弁当"}
@@ -412,7 +413,7 @@ def test_recorded_prefixes_run_through_and_are_served(tmp_path: Path) -> None:
     ]
     workspace = start(tmp_path, clicks, rankings)
     finite(workspace)
-    completer = PolicyCompleter.open(workspace)
+    completer = PolicyCompleter.open(workspace, load_policies)
     assert "washing machine" in {c.query for c in completer.complete("wm")}
     for acceptance in (0.0, 0.5, 1.0):
         shown = [c.query for c in completer.complete("wm", mode="prefix", acceptance=acceptance)]
@@ -443,6 +444,6 @@ def test_judgments_run_through_in_both_modes(tmp_path: Path, measure: str) -> No
     workspace = start(tmp_path, judged, rankings, judged=True, settings={"utility": {"judgments": measure}})
     finite(workspace)
     for mode in MODES:
-        found = PolicyCompleter.open(workspace).complete("la", mode=mode)
+        found = PolicyCompleter.open(workspace, load_policies).complete("la", mode=mode)
         assert found[0].query == "lamp"
         assert values(workspace, mode)["expected", 1] >= 1.0

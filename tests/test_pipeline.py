@@ -32,12 +32,14 @@ from wayword.logs import stage as log
 from wayword.paper import pecos_model as xlinear
 from wayword.paper import ranker_stage as ranker
 from wayword.paper import retriever_stage as retriever
+from wayword.pipeline import load_policies
 from wayword.progress import Reporter
 from wayword.propensity import stage as propensity
 from wayword.rankings import stage as rankings
 from wayword.serving.completer import Completer
 from wayword.serving.policy_completer import PolicyCompleter
 from wayword.store import disk
+from wayword.store.stage import Folders, Stage
 from wayword.store.workspace import Workspace, building
 
 STAGES = ("log", "rankings", "contexts", "propensity", "demand", "retriever", "ranker", "estimates", "index")
@@ -241,7 +243,7 @@ def test_two_folders_get_equal_bytes(undisturbed: Made, world: Path, tmp_path: P
 
 
 def _answers(workspace: Path) -> list[Any]:
-    return PolicyCompleter.open(workspace).complete_many(PREFIXES, 5)
+    return PolicyCompleter.open(workspace, load_policies).complete_many(PREFIXES, 5)
 
 
 @cache
@@ -439,7 +441,7 @@ def test_every_library_that_meets_a_full_disk_gets_the_same_message(write: Any, 
 def test_a_file_cut_short_without_a_word_is_not_taken_for_a_finished_artefact(small_disk: Path) -> None:
     """XGBoost loses the last buffer of a model on a full disk and does not say so."""
 
-    def cut_short(new: Path) -> dict[str, Any]:
+    def cut_short(new: Path, _: Folders) -> dict[str, Any]:
         _leave(small_disk, 0)
         (new / "model.ubj").touch()
         return {}
@@ -448,7 +450,7 @@ def test_a_file_cut_short_without_a_word_is_not_taken_for_a_finished_artefact(sm
         pytest.raises(WorkspaceError, match="The disk is full"),
         building(small_disk / "w", Reporter()) as build,
     ):
-        build.stage("ranker", {}, cut_short)
+        build.stage("ranker", Stage({}, cut_short))
     assert not list((small_disk / "w" / "artefacts").iterdir())
 
 

@@ -22,7 +22,7 @@ _HOMES = {
     "read_ubi": ("wayword.logs.ubi.read", "read_ubi"),
     "reproduce": ("wayword.reproduction.reproduce", "reproduce"),
     "run": ("wayword.pipeline", "run"),
-    "simulate": ("wayword.simulation.simulate", "simulate"),
+    "simulate": ("wayword.pipeline", "simulate"),
 }
 
 __all__ = [
@@ -44,12 +44,11 @@ if TYPE_CHECKING:
     from wayword.config import Config
     from wayword.errors import WaywordError
     from wayword.logs.ubi.read import read_ubi
-    from wayword.pipeline import run
+    from wayword.pipeline import run, simulate
     from wayword.report.estimates import differences_of as differences
     from wayword.report.estimates import estimates_of as estimates
     from wayword.reproduction.reproduce import reproduce
     from wayword.serving.completer import Completer
-    from wayword.simulation.simulate import simulate
     from wayword.store.workspace import Workspace
 
 

@@ -146,6 +146,8 @@ class RankerConfig:
 class EvaluationConfig:
     """[evaluation]: how policies are compared on the test split."""
 
+    compare: tuple[str, ...] = ("popular",)
+    """Which policies the served one is compared with: popular, diverse, and the paper's random, retriever, unbiased."""
     bootstrap: int = 1000
     """How often the searches are resampled for the intervals."""
     level: float = 0.95
@@ -158,6 +160,7 @@ class EvaluationConfig:
     """Of the resampling, and of the order of `random`."""
 
 
+COMPARED = ("popular", "diverse", "random", "retriever", "unbiased")
 WITHHELD = ("email", "card", "phone")
 
 
@@ -260,6 +263,13 @@ def _checked(name: str, value: Any, expected: Any) -> Any:
                 f"Found {name} = {value!r}; expected one of {', '.join(map(repr, get_args(expected)))}."
             )
         return value
+    if expected == tuple[str, ...]:
+        unknown = (
+            [item for item in value if item not in COMPARED] if isinstance(value, list | tuple) else [value]
+        )
+        if unknown:
+            raise ConfigError(f"Found {name} = {value!r}; expected a list of any of {', '.join(COMPARED)}.")
+        return tuple(value)
     if expected is float and isinstance(value, int) and not isinstance(value, bool):
         return float(max(-_LARGEST_WHOLE, min(value, _LARGEST_WHOLE)))
     if not isinstance(value, expected) or isinstance(value, bool):

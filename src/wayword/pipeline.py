@@ -1,35 +1,61 @@
-"""From a click log to ranked completions: the stages in order, each only if something that it depends on has changed.
+"""From a click log to served completions: the stages in order, each made only if something it depends on has changed.
 
 raw log ──log──► searches, clicks ──rankings──► the universe and the log in numbers
   ──contexts──► who typed what ──propensity──► p[rank] ──demand──► what people want behind each query
-  ──retriever──► context → candidates ──ranker──► candidates → order ──estimates──► Utility@k
-  ──index──► what is served
+  ──completion──► typed text → best queries ──estimates──► Utility@k ──index──► what is served
+
+The paper's retriever and ranker are two more stages, made where they are asked for.
 """
 
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from wayword.config import Config, RetrieverConfig
+import pyarrow as pa
+
+from wayword.completion import stage as completion
+from wayword.completion.policies import Policy
+from wayword.config import Config
 from wayword.demand import stage as demand
-from wayword.engines.stages import Folders, Report
-from wayword.errors import ConfigError, MissingExtra
+from wayword.errors import ConfigError
 from wayword.evaluation import stage as estimates
 from wayword.evaluation.estimates import METRICS
 from wayword.index.build import build as build_index
 from wayword.logs import contexts_stage as contexts
-from wayword.logs import stage as log_stage
-from wayword.paper import pecos_model as xlinear
-from wayword.paper import ranker_stage as ranker
-from wayword.paper import retriever_stage as retriever
+from wayword.logs import stage as log
 from wayword.progress import Reporter
 from wayword.propensity import stage as propensity
+from wayword.rankings import document_ranker
 from wayword.rankings import stage as rankings_stage
+from wayword.rankings.document_ranker import DocumentRanker
+from wayword.simulation.simulate import simulate as simulate_world
 from wayword.store.artefact import digest_of_file
+from wayword.store.stage import Folders, Stage
 from wayword.store.workspace import Workspace, building
 from wayword.utility import Measure
+
+PAPER = ("random", "retriever", "unbiased")
+"""The policies of the paper, which need its stages."""
+SUPPLIED = ("rankings", "contexts", "propensity")
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The files that a run reads, and how: `judged` reads the log as graded judgments, `lenient` drops clicks that do
+    not fit the rankings, `truth` is the law of a simulated world."""
+
+    log: Path
+    rankings: Path | None = None
+    documents: Path | None = None
+    truth: Path | None = None
+    judged: bool = False
+    lenient: bool = False
+
+    def digest(self, file: Path | None) -> str | None:
+        """The hash of a file's content."""
+        return None if file is None else digest_of_file(file)
 
 
 def run(
@@ -42,43 +68,39 @@ def run(
     judged: bool = False,
     lenient: bool = False,
     truth: Path | str | None = None,
+    paper: bool = False,
     reporter: Reporter | None = None,
 ) -> Workspace:
     """Run every stage whose inputs have changed and return the workspace.
 
     `rankings` is an exported table (query, document, rank); without it, the embedded ranker named in `[rankings]`
     answers over `documents` (document, title). `judged` reads the log as graded judgments (query, document, grade).
-    `truth`, from a simulated world, adds the ceiling to the estimates.
+    `truth`, from a simulated world, adds the ceiling to the estimates. `paper` trains the paper's policies too, and
+    compares with them.
     """
     settings = config if isinstance(config, Config) else Config.load(config)
-    tell = reporter or Reporter()
+    settings = with_paper(settings) if paper else settings
+    reporter = reporter or Reporter()
     exported, described, law = (Path(p) if p is not None else None for p in (rankings, documents, truth))
-    if exported is None and described is None:
+    inputs = Inputs(Path(log), exported, described, law, judged=judged, lenient=lenient)
+    if inputs.rankings is None and inputs.documents is None:
         raise ConfigError(
             "Found neither rankings nor documents; give a rankings table, or documents to be ranked."
         )
-    source = log_stage.Source(Path(log), judged, lenient)
-    files = {p: digest_of_file(p) if p else None for p in (source.log, exported, described, law)}
-    model = choose_retriever(settings, tell)
-
-    with building(out, tell) as build:
-        planned = stages(
-            settings,
-            source,
-            at=build.folders,
-            model=model,
-            exported=exported,
-            documents=described,
-            truth=law,
-            files=files,
-            reporter=tell,
-        )
+    planned = stages(settings, inputs, reporter)
+    with building(out, reporter) as build:
         for name, stage in planned.items():
-            build.stage(name, stage.inputs, stage.make, after=stage.after)
+            build.stage(name, stage)
         workspace = build.finish(settings.saved())
-    made = index_of(workspace, settings, tell)
-    tell.finish([*build.made, *made])
+    made = index_of(workspace, settings, reporter)
+    reporter.finish([*build.made, *made])
     return workspace
+
+
+def with_paper(settings: Config) -> Config:
+    """The same settings, with the paper's policies among those that are compared."""
+    compare = dict.fromkeys((*settings.evaluation.compare, "popular", "diverse", *PAPER))
+    return replace(settings, evaluation=replace(settings.evaluation, compare=tuple(compare)))
 
 
 def index_of(workspace: Workspace, settings: Config, reporter: Reporter) -> list[str]:
@@ -90,118 +112,130 @@ def index_of(workspace: Workspace, settings: Config, reporter: Reporter) -> list
     return ["index"] if made else []
 
 
-@dataclass(frozen=True)
-class Stage:
-    """One artefact: what it depends on beside the artefacts of the stages it comes `after`, and how it is made."""
+def stages(settings: Config, inputs: Inputs, reporter: Reporter) -> dict[str, Stage]:
+    """The diagram above, in order; with the paper's stages if its policies are compared."""
+    learned = learning_stages(settings, inputs, reporter)
+    after: tuple[str, ...] = (*SUPPLIED, "demand", "completion")
+    if not set(PAPER) & set(settings.evaluation.compare):
+        return learned | {"estimates": estimates_stage(settings, inputs, after, reporter)}
+    from wayword.paper.stages import asked_of, paper_stages
 
-    inputs: dict[str, Any]
-    make: Callable[[Path], Report]
-    after: tuple[str, ...] = ()
+    after = (*after, "retriever", "ranker")
+    evaluated = estimates_stage(settings, inputs, after, reporter, asked_of(settings.retriever))
+    return learned | paper_stages(settings, inputs.judged, reporter) | {"estimates": evaluated}
 
 
-def stages(
-    settings: Config,
-    source: log_stage.Source,
-    *,
-    at: Folders,
-    model: str,
-    exported: Path | None,
-    documents: Path | None = None,
-    truth: Path | None = None,
-    files: dict[Path | None, str | None],
-    reporter: Reporter,
-) -> dict[str, Stage]:
-    """The diagram above, in order. `at` will hold the folder of each stage when the next one is made; `files` are the
-    hashes of the input files, and `model` is the retriever."""
-    filtered, labels, tested = _measures(settings, source.judged)
-    trained, asked = retriever_settings(settings.retriever)
+def learning_stages(settings: Config, inputs: Inputs, reporter: Reporter) -> dict[str, Stage]:
+    """The stages that make what is served."""
+    measured = tested(settings, inputs.judged)
     return {
         "log": Stage(
-            {"log file": files[source.log], "judged": source.judged, **settings.of_stage("log")},
-            lambda new: log_stage.write(new, source, settings.log),
+            {"log file": inputs.digest(inputs.log), "judged": inputs.judged, **settings.of_stage("log")},
+            lambda new, _: log.write(new, inputs.log, settings.log, judged=inputs.judged),
         ),
         "rankings": Stage(
             {
-                "rankings file": files[exported],
-                "documents file": files[documents],
-                "lenient": source.lenient,
+                "rankings file": inputs.digest(inputs.rankings),
+                "documents file": inputs.digest(inputs.documents),
+                "lenient": inputs.lenient,
+                "judged": inputs.judged,
                 **settings.of_stage("rankings"),
             },
-            lambda new: rankings_stage.write(
+            lambda new, at: rankings_stage.write(
                 new,
                 at,
-                source,
                 settings.rankings,
-                exported=exported,
-                documents=documents,
+                exported=inputs.rankings,
+                documents=inputs.documents,
+                rankers=DOCUMENT_RANKERS,
+                judged=inputs.judged,
+                lenient=inputs.lenient,
+                source=str(inputs.log),
                 advance=reporter.advance,
             ),
             after=("log",),
         ),
         "contexts": Stage(
             settings.of_stage("prefixes"),
-            lambda new: contexts.write(new, at, settings.prefixes),
-            after=("rankings",),
+            lambda new, at: contexts.write(new, at, settings.prefixes),
+            after=("log", "rankings"),
         ),
         "propensity": Stage(
             settings.of_stage("propensity"),
-            lambda new: propensity.write(new, at, settings.propensity),
+            lambda new, at: propensity.write(new, at, settings.propensity),
             after=("rankings",),
         ),
         "demand": Stage(
-            {"variant": tested.variant, **settings.of_stage("demand")},
-            lambda new: demand.write(new, at, settings, tested.variant, reporter.advance),
-            after=("rankings", "contexts", "propensity"),
+            {"variant": measured.variant, **settings.of_stage("demand")},
+            lambda new, at: demand.write(new, at, settings.demand, measured.variant, reporter.advance),
+            after=SUPPLIED,
         ),
-        "retriever": Stage(
-            {"model": model, "measure": asdict(filtered), **trained},
-            lambda new: retriever.write(new, at, settings.retriever, model, filtered),
-            after=("rankings", "contexts", "propensity"),
-        ),
-        "ranker": Stage(
-            {"measure": asdict(labels), "asked": asked, **settings.of_stage("features", "ranker")},
-            lambda new: ranker.write(new, at, settings, labels, reporter.advance),
-            after=("rankings", "contexts", "propensity", "retriever"),
-        ),
-        "estimates": Stage(
-            {"truth file": files[truth], "measure": asdict(tested), "metrics": list(METRICS), "asked": asked}
-            | settings.of_stage("evaluation"),
-            lambda new: estimates.write(new, at, settings, tested, truth=truth, advance=reporter.advance),
-            after=("rankings", "contexts", "propensity", "demand", "retriever", "ranker"),
+        "completion": Stage(
+            settings.of_stage("prefixes"),
+            lambda new, at: completion.write(new, at, settings.prefixes, reporter.advance),
+            after=(*SUPPLIED, "demand"),
         ),
     }
 
 
-def choose_retriever(config: Config, reporter: Reporter) -> str:
-    """Which retriever to train; without PECOS, `auto` says in one line what it does instead."""
-    if config.retriever.model == "popular" or xlinear.available():
-        return "popular" if config.retriever.model == "popular" else "pecos"
-    if config.retriever.model == "pecos":
-        raise MissingExtra("pecos", 'The retriever "pecos"')
-    reporter.note(
-        "PECOS is not installed: candidates are the most popular completions. `pip install 'wayword[pecos]'` adds it."
+def estimates_stage(
+    settings: Config,
+    inputs: Inputs,
+    after: tuple[str, ...],
+    reporter: Reporter,
+    asked: Mapping[str, Any] | None = None,
+) -> Stage:
+    """The evaluation of what is served, beside the paper's policies, which are `asked` with these settings."""
+    measured = tested(settings, inputs.judged)
+    return Stage(
+        {
+            "truth file": inputs.digest(inputs.truth),
+            "measure": asdict(measured),
+            "metrics": list(METRICS),
+            "asked": asked,
+            "served": settings.index.policy,
+            **settings.of_stage("evaluation", "prefixes"),
+        },
+        lambda new, at: estimates.write(
+            new,
+            at,
+            settings,
+            measured,
+            truth=inputs.truth,
+            load=load_policies,
+            advance=reporter.advance,
+        ),
+        after=after,
     )
-    return "popular"
 
 
-def retriever_settings(config: RetrieverConfig) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What the retriever is trained with, and what it is asked with: more candidates do not need a new tree.
+def load_policies(at: Folders, config: Config, *, threads: int = 1) -> Mapping[str, Policy]:
+    """Read all policies of a workspace: Wayword's, and the paper's where they were asked for."""
+    served = estimates.load_policies(at, config, threads=threads)
+    if "ranker" not in at:
+        return served
+    from wayword.paper import policies
 
-    `model` is in neither: `auto` is the same as the retriever that it stands for.
-    """
-    settings = {name: value for name, value in asdict(config).items() if name != "model"}
-    asked = {name: settings.pop(name) for name in ("candidates", "beam")}
-    return settings, asked
+    return {**served, **policies.load(at, config, threads=threads)}
 
 
-def _measures(config: Config, judged: bool) -> tuple[Measure, Measure, Measure]:
-    """What the retriever's filter goes by, what the ranker learns from, and what the evaluation measures."""
+def tested(settings: Config, judged: bool) -> Measure:
+    """The utility that the evaluation measures."""
     if judged:
-        measure = Measure(config.utility.judgments)
-        return measure, measure, measure
-    labels, test = config.utility, config.evaluation
-    return (
-        Measure("unbiased"),
-        Measure(labels.variant, labels.max_ratio, labels.max_weight),
-        Measure("unbiased", test.max_ratio, test.max_weight),
-    )
+        return Measure(settings.utility.judgments)
+    return Measure("unbiased", settings.evaluation.max_ratio, settings.evaluation.max_weight)
+
+
+def pecos(documents: pa.Table, relevant: pa.Table, queries: Sequence[str], **options: Any) -> pa.Table:
+    """The paper's document ranker, an optional install; see `DocumentRanker`."""
+    from wayword.paper import pecos_documents
+
+    return pecos_documents.pecos(documents, relevant, queries, **options)
+
+
+DOCUMENT_RANKERS: Mapping[str, DocumentRanker] = {**document_ranker.RANKERS, "pecos": pecos}
+
+
+def simulate(world: str, **options: Any) -> Path:
+    """Write the log of a simulated world into a folder; see `wayword.simulation.simulate.simulate`."""
+    return simulate_world(world, rankers=DOCUMENT_RANKERS, **options)

@@ -13,9 +13,26 @@ and so each is a line of `VARIANTS`.
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from wayword.config import UNBOUNDED
 from wayword.engines import Engine
 from wayword.errors import WaywordError
+
+CUTOFFS = (1, 5, 10)
+"""The k of Utility@k."""
+DEEPEST = max(CUTOFFS)
+
+
+def position_weights(k: int) -> NDArray[np.float64]:
+    """v_1 … v_k: the propensities of the shown queries, 1/j, made to sum to 1.
+
+    >>> position_weights(2).tolist()
+    [0.6666666666666666, 0.3333333333333333]
+    """
+    weights = 1 / np.arange(1, k + 1)
+    return weights / weights.sum()
 
 
 @dataclass(frozen=True)

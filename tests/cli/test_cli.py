@@ -16,6 +16,7 @@ from runs import Made
 from wayword.completion.expected_utility import MODES
 from wayword.completion.policies import NAMES
 from wayword.evaluation.stage import DIAL
+from wayword.pipeline import load_policies
 from wayword.progress import Bars
 from wayword.report.estimates import dial_of, estimates_of
 from wayword.serving.policy_completer import PolicyCompleter
@@ -194,7 +195,7 @@ def test_in_mode_prefix_every_completion_goes_on_from_the_text(
 
 
 def test_acceptance_is_that_of_the_completer(undisturbed: Made) -> None:
-    completer = PolicyCompleter.open(undisturbed.path)
+    completer = PolicyCompleter.open(undisturbed.path, load_policies)
     answers = {}
     for acceptance in (0.0, 0.5, 1.0):
         told = wayword("complete", undisturbed.path, "v", "--json", "--acceptance", acceptance)
@@ -237,7 +238,7 @@ def test_one_json_object_per_line_whatever_is_typed(end: bytes, last: bool, undi
     answers = [json.loads(line) for line in told.out.decode("utf-8").split("\n")[:-1]]
     texts = [line.decode("utf-8", "replace") for line in LINES]
     assert [answer["prefix"] for answer in answers] == texts
-    completer = PolicyCompleter.open(undisturbed.path)
+    completer = PolicyCompleter.open(undisturbed.path, load_policies)
     for answer, text in zip(answers, texts, strict=True):
         assert list(answer) == ["prefix", "completions"]
         expected = [

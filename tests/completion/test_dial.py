@@ -14,8 +14,9 @@ from wayword.completion.candidates import Candidates
 from wayword.completion.expected_utility import ANY, MODES, PREFIXED
 from wayword.completion.policies import Expected, StartingWith, starting_with
 from wayword.errors import WaywordError
-from wayword.evaluation.stage import DIAL, load_policies
+from wayword.evaluation.stage import DIAL
 from wayword.logs.contexts import from_prefixes
+from wayword.pipeline import load_policies
 
 PREFIXES = ["l", "la", "lamp s", "lo", "", "label", "x", "la", "ladder small", "lnatern"]
 Scores = dict[int, float]

@@ -17,16 +17,15 @@ from wayword.completion.policies import (
     Expected,
     Plain,
     Policy,
-    Ranked,
     Retrieved,
-    Shuffled,
     StartingWith,
 )
 from wayword.completion.popular import PopularRetriever
-from wayword.evaluation.stage import load_policies
 from wayword.logs.contexts import from_prefixes
 from wayword.paper import pecos_model as xlinear
+from wayword.paper.policies import Ranked, Shuffled
 from wayword.paper.rankers import RANKERS, Examples
+from wayword.pipeline import load_policies
 
 MEMBERS = (
     *("random", "popular", "retriever", "unbiased", "expected", "diverse"),

@@ -5,7 +5,10 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wayword.completion.popular import PopularRetriever
+import shop as small
+from shop import Shop
+from wayword.completion.popular import PopularRetriever, popularity
+from wayword.engines import tables
 from wayword.logs.contexts import from_prefixes
 
 text = st.text(alphabet="ab é語🙂", max_size=4)
@@ -35,3 +38,13 @@ def test_it_is_blind_to_extra_columns() -> None:
     _, retriever = popular({"mail": 1, "map": 2})
     contexts = pa.table({"prefix": ["ma", "ma"], "season": ["summer", "winter"]})
     assert retriever.retrieve(contexts, 1).query.tolist() == [1, 1]
+
+
+def test_popularity_counts_the_searches_of_its_splits(shop: Shop) -> None:
+    folder = shop.workspace.folder("rankings")
+    searches = tables.read(folder, "numbered_searches").to_pylist()
+    for splits in (("retriever",), ("retriever", "ranker")):
+        expected = [0] * len(small.QUERIES)
+        for row in searches:
+            expected[row["query"]] += row["split"] in splits
+        assert popularity(folder, *splits).tolist() == expected

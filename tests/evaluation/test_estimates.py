@@ -15,16 +15,14 @@ from wayword.config import EvaluationConfig
 from wayword.engines import Engine
 from wayword.engines.duck import DuckDB
 from wayword.evaluation.estimates import (
-    CUTOFFS,
     Outcomes,
     at_cutoffs,
     estimate,
     interval,
     outcomes,
-    position_weights,
     resample,
 )
-from wayword.utility import Measure
+from wayword.utility import CUTOFFS, Measure, position_weights
 
 ZIPF = reference.power_law(1.0)
 QUICK = EvaluationConfig(bootstrap=20)

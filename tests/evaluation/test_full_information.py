@@ -13,7 +13,7 @@ import shop as small
 from reference import Click, Search
 from wayword import Config, estimates, run
 from wayword.engines import tables
-from wayword.evaluation.stage import load_policies
+from wayword.pipeline import load_policies
 from wayword.store.workspace import Workspace
 
 WORDS = [f"{noun} {i:02d}" for noun in ("lamp", "lock", "rope") for i in range(40)]

@@ -14,7 +14,6 @@ from wayword.config import EvaluationConfig
 from wayword.engines import Engine
 from wayword.engines.duck import DuckDB
 from wayword.evaluation.estimates import (
-    CUTOFFS,
     LIST_UTILITY,
     METRICS,
     UTILITY,
@@ -22,7 +21,7 @@ from wayword.evaluation.estimates import (
     estimate,
     outcomes,
 )
-from wayword.utility import Measure
+from wayword.utility import CUTOFFS, Measure
 
 ZIPF = reference.power_law(1.0)
 QUICK = EvaluationConfig(bootstrap=20)

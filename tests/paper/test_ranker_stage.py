@@ -20,7 +20,7 @@ from wayword.logs.contexts import from_prefixes
 from wayword.paper import ranker_stage as ranker
 from wayword.paper.features.ranker_features import Featuriser
 from wayword.paper.rankers import BoostedRanker, Examples
-from wayword.paper.retriever_stage import POPULARITY, POPULARITY_OF_ALL_TRAINING, Retrievers
+from wayword.paper.retriever_stage import Retrievers
 from wayword.utility import Measure
 
 Floats = NDArray[np.float64]
@@ -154,12 +154,9 @@ def test_no_search_enters_the_features_computed_for_itself(shop: Shop, tmp_path:
     log = with_other_searches(shop, split, tmp_path)
     other = run(log, shop.data / "rankings.parquet", out=tmp_path / "workspace", config=quick)
 
-    def popularity(folder: Path, name: str) -> list[int]:
-        return np.load(folder / name).tolist()
-
-    before, after = shop.workspace.folder("retriever"), other.folder("retriever")
-    assert popularity(before, POPULARITY) == popularity(after, POPULARITY)
-    everything = [popularity(folder, POPULARITY_OF_ALL_TRAINING) for folder in (before, after)]
+    before, after = shop.workspace.folder("rankings"), other.folder("rankings")
+    assert popularity(before, "retriever").tolist() == popularity(after, "retriever").tolist()
+    everything = [popularity(folder, "retriever", "ranker").tolist() for folder in (before, after)]
     assert (everything[0] == everything[1]) == (split == "test")
     contexts = from_prefixes(["l", "la", "lo", "lamp"])
     matrices = []

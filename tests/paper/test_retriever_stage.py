@@ -1,27 +1,17 @@
-"""The retriever's stage: what it counts, and which queries it learns to propose."""
+"""The retriever's stage: which queries it learns to propose."""
 
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import reference
 import shop as small
 from shop import Shop
 from wayword.engines import tables
-from wayword.paper.retriever_stage import POPULARITY, POPULARITY_OF_ALL_TRAINING, _instances
+from wayword.paper.retriever_stage import _instances
 from wayword.utility import Measure
-
-
-def test_popularity_counts_the_searches_of_its_splits(shop: Shop) -> None:
-    searches = tables.read(shop.workspace.folder("rankings"), "numbered_searches").to_pylist()
-    for file, splits in ((POPULARITY, {"retriever"}), (POPULARITY_OF_ALL_TRAINING, {"retriever", "ranker"})):
-        expected = [0] * len(small.QUERIES)
-        for row in searches:
-            expected[row["query"]] += row["split"] in splits
-        assert np.load(shop.workspace.folder("retriever") / file).tolist() == expected
 
 
 def test_labels_are_the_alternatives_of_each_clicked_search_in_every_pass(shop: Shop, tmp_path: Path) -> None:

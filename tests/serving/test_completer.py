@@ -23,7 +23,7 @@ from wayword.index import versions
 from wayword.index.build import build
 from wayword.index.overrides import FILE, Overrides
 from wayword.logs import contexts_stage as contexts
-from wayword.pipeline import run
+from wayword.pipeline import load_policies, run
 from wayword.serving.completer import Completer
 from wayword.serving.explanation import Unknown, explain
 from wayword.serving.policy_completer import PolicyCompleter
@@ -52,7 +52,7 @@ def test_known_or_not_the_answer_is_that_of_the_policy(mode: str, undisturbed: M
         {text[:end] for text in texts[::7] for end in range(1, len(text) + 1, 3)} | set(texts[::5])
     )
     typed += [text[:4] + text[5:9] for text in texts[::40]] + ["zzzz qqqq", "player zzz", *ODD]
-    served, policy = Completer.open(undisturbed.path), PolicyCompleter.open(workspace)
+    served, policy = Completer.open(undisturbed.path), PolicyCompleter.open(workspace, load_policies)
     known = 0
     for prefix, expected in zip(typed, policy.complete_many(typed, 10, mode=mode), strict=True):
         assert served.complete(prefix, 10, mode=mode) == expected, prefix
@@ -62,7 +62,7 @@ def test_known_or_not_the_answer_is_that_of_the_policy(mode: str, undisturbed: M
 
 @pytest.mark.parametrize("k", [1, 3, 11, 15, 16, 40])
 def test_any_length_of_list(k: int, undisturbed: Made) -> None:
-    served, policy = Completer.open(undisturbed.path), PolicyCompleter.open(undisturbed.path)
+    served, policy = Completer.open(undisturbed.path), PolicyCompleter.open(undisturbed.path, load_policies)
     for prefix in ("v", "vi", "video", "m", "mail c", "x"):
         assert served.complete(prefix, k) == policy.complete(prefix, k)
 
@@ -79,7 +79,7 @@ def test_contexts_of_the_log_have_lists_of_their_own(tmp_path: Path) -> None:
     data = simulate("packages", clicks=8000, depth=10, part=0.95, out=tmp_path / "data")
     config = Config.parse({"retriever": {"model": "popular"}, "ranker": {"rounds": 2, "max_contexts": 50}})
     workspace = run(data / "clicks.parquet", data / "rankings.parquet", out=tmp_path / "w", config=config)
-    served, policy = Completer.open(workspace), PolicyCompleter.open(workspace)
+    served, policy = Completer.open(workspace), PolicyCompleter.open(workspace, load_policies)
     columns = served.index.columns
     assert list(columns.values) == ["part"]
     logged = contexts.load(workspace.folder("contexts")).to_pylist()
@@ -125,7 +125,9 @@ def test_denying_more_than_a_list_has_to_spare_is_answered_live(copied: Path) ->
 
 def _served_without(copied: Path, prefix: str) -> list[Completion]:
     hidden = Overrides.load(copied / "index").deny
-    return [c for c in PolicyCompleter.open(copied).complete(prefix, 60) if c.query not in hidden]
+    return [
+        c for c in PolicyCompleter.open(copied, load_policies).complete(prefix, 60) if c.query not in hidden
+    ]
 
 
 def test_pinned_queries_come_first_even_where_nothing_is_known(copied: Path) -> None:
@@ -180,7 +182,7 @@ def test_a_new_version_is_taken_over_and_the_old_one_can_come_back(copied: Path,
     shutil.copytree(versions.current(earlier.path / "index"), copied / "index" / "0123456789abcdef")
     versions.point(copied / "index", "0123456789abcdef")
     served._next_look = 0.0
-    assert served.complete("vi", 10) == PolicyCompleter.open(other).complete("vi", 10)
+    assert served.complete("vi", 10) == PolicyCompleter.open(other, load_policies).complete("vi", 10)
     assert served.index.version == "0123456789abcdef"
     versions.point(copied / "index", first)
     served._next_look = 0.0

@@ -13,8 +13,8 @@ from wayword import pipeline
 from wayword.config import Config
 from wayword.engines import tables
 from wayword.errors import WaywordError
-from wayword.evaluation.stage import load_policies
 from wayword.logs.contexts import from_prefixes
+from wayword.pipeline import load_policies
 from wayword.serving.policy_completer import PolicyCompleter
 from wayword.store.workspace import Workspace
 from wayword.text import normalise
@@ -24,7 +24,7 @@ POLICIES = ("random", "popular", "retriever", "unbiased", "expected", "diverse")
 
 @pytest.fixture(scope="module")
 def completer(undisturbed: Made) -> PolicyCompleter:
-    return PolicyCompleter.open(undisturbed.path)
+    return PolicyCompleter.open(undisturbed.path, load_policies)
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -1,13 +1,11 @@
 """A catalogue small enough to reckon with by hand, and the worlds made of it."""
 
 import json
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 import pyarrow as pa
-import pytest
 
 from wayword.simulation.catalogue import KINDS
 from wayword.simulation.world import World
@@ -45,24 +43,25 @@ def small_catalogue() -> pa.Table:
     )
 
 
-def fake_pecos(pairs: pa.Table, queries: Sequence[str], *, depth: int = 100, seed: int = 0) -> pa.Table:
-    """Answers every query with the documents of the pairs, in a turn that depends on the query."""
-    documents = sorted(set(pairs["document"].to_pylist()))
+def fake_pecos(
+    documents: pa.Table,  # noqa: ARG001
+    relevant: pa.Table,
+    queries: Sequence[str],
+    *,
+    depth: int,
+    **_: Any,
+) -> pa.Table:
+    """Stand in for the PECOS ranker, an optional install: the documents of the pairs, in a turn that depends on the
+    query."""
+    names = sorted(set(relevant["document"].to_pylist()))
     rows = []
     for query in queries:
-        start = (len(query) + seed) % len(documents)
-        turned = (documents[start:] + documents[:start])[:depth]
+        start = len(query) % len(names)
+        turned = (names[start:] + names[:start])[:depth]
         rows += [{"query": query, "document": name, "rank": r} for r, name in enumerate(turned, start=1)]
     return pa.Table.from_pylist(
         rows, schema=pa.schema([("query", pa.string()), ("document", pa.string()), ("rank", pa.int32())])
     )
-
-
-def use_fake_pecos(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let it stand in for the PECOS ranker, an optional install."""
-    module = ModuleType("wayword.paper.pecos_documents")
-    module.rank_with_pecos = fake_pecos  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "wayword.paper.pecos_documents", module)
 
 
 def write_xmc(folder: Path) -> Path:
@@ -103,13 +102,12 @@ def write_xmc(folder: Path) -> Path:
 WORLDS: dict[str, Callable[[Path], World]] = {
     "packages": lambda _: packages_world(small_catalogue(), depth=5),
     "debian": lambda _: debian_world(small_catalogue(), depth=5),
-    "debian-pecos": lambda _: debian_world(small_catalogue(), ranker="pecos", depth=4),
+    "debian-pecos": lambda _: debian_world(small_catalogue(), ranker=fake_pecos, depth=4),
     "xmc": lambda folder: xmc_world(write_xmc(folder), depth=3),
-    "xmc-pecos": lambda folder: xmc_world(write_xmc(folder), labels=3, ranker="pecos", depth=3),
+    "xmc-pecos": lambda folder: xmc_world(write_xmc(folder), labels=3, ranker=fake_pecos, depth=3),
 }
 
 
-def small_world(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+def small_world(name: str, folder: Path) -> World:
     """One of `WORLDS`; the folder is for those that are read from files."""
-    use_fake_pecos(monkeypatch)
     return WORLDS[name](folder)

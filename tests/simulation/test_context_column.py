@@ -24,9 +24,9 @@ SECTION = {name: section for name, (_, section, _) in PACKAGES.items()}
 
 
 @pytest.fixture(params=["packages", "debian", "debian-pecos"])
-def world(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> World:
     """Each world that has parts."""
-    return small_world(request.param, tmp_path, monkeypatch)
+    return small_world(request.param, tmp_path)
 
 
 @pytest.fixture(autouse=True)
@@ -53,15 +53,15 @@ def slow_said(law: dict[str, float], true: str, said: str, right: float) -> floa
 # --- what is true
 
 
-def test_the_part_of_a_package_is_its_section(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    world = small_world("packages", tmp_path, monkeypatch)
+def test_the_part_of_a_package_is_its_section(tmp_path: Path) -> None:
+    world = small_world("packages", tmp_path)
     wanted = world.documents["document"].take(pa.array(world.intents.document)).to_pylist()
     assert world.parts is not None
     assert world.parts.to_pylist() == [SECTION[name] for name in wanted]
 
 
-def test_the_part_of_a_title_is_that_of_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    world = small_world("debian", tmp_path, monkeypatch)
+def test_the_part_of_a_title_is_that_of_its_package(tmp_path: Path) -> None:
+    world = small_world("debian", tmp_path)
     sections = {normalise(title): section for title, section, _ in PACKAGES.values()}
     assert world.parts is not None
     assert world.parts.to_pylist() == [sections[query] for query in world.queries.to_pylist()]
@@ -227,11 +227,9 @@ def test_what_is_no_probability_is_refused_before_any_work(right: float, tmp_pat
     assert not (tmp_path / "out").exists()
 
 
-def test_a_world_without_parts_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_world_without_parts_is_refused(tmp_path: Path) -> None:
     with pytest.raises(WaywordError, match="does not know which part"):
-        write_world(
-            small_world("xmc", tmp_path / "xmc", monkeypatch), clicks=1, out=tmp_path / "out", part=0.7
-        )
+        write_world(small_world("xmc", tmp_path / "xmc"), clicks=1, out=tmp_path / "out", part=0.7)
     with pytest.raises(WaywordError, match="does not know which part"):
         simulate("xmc:nowhere", clicks=1, out=tmp_path / "out", part=0.7)
     assert not (tmp_path / "out").exists()

@@ -21,9 +21,9 @@ FILES = ["clicks.parquet", "documents.parquet", "rankings.parquet", "truth.parqu
 
 
 @pytest.fixture(params=list(WORLDS))
-def world(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> World:
     """Each world in turn."""
-    return small_world(request.param, tmp_path / "xmc", monkeypatch)
+    return small_world(request.param, tmp_path / "xmc")
 
 
 @pytest.fixture(autouse=True)

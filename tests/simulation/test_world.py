@@ -12,9 +12,9 @@ from wayword.simulation.world import World, click_rate, invisible_share, truth
 
 
 @pytest.fixture(params=list(WORLDS))
-def world(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> World:
     """Each world in turn."""
-    return small_world(request.param, tmp_path / "xmc", monkeypatch)
+    return small_world(request.param, tmp_path / "xmc")
 
 
 def slow_truth(world: World) -> dict[tuple[str, str], float]:

@@ -3,7 +3,7 @@ from math import sqrt
 from pathlib import Path
 
 import pytest
-from small_worlds import PACKAGES, small_catalogue, use_fake_pecos
+from small_worlds import PACKAGES, fake_pecos, small_catalogue
 
 from wayword.errors import WaywordError
 from wayword.simulation.catalogue import load_catalogue
@@ -102,11 +102,10 @@ def test_titles_find_what_their_packages_relate_to() -> None:
     assert found == pytest.approx(expected)
 
 
-def test_pecos_is_trained_on_the_distinct_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    use_fake_pecos(monkeypatch)
+def test_pecos_is_trained_on_the_distinct_pairs() -> None:
     bm25, pecos_world = (
         debian_world(small_catalogue()),
-        debian_world(small_catalogue(), ranker="pecos", depth=2),
+        debian_world(small_catalogue(), ranker=fake_pecos, depth=2),
     )
     assert pecos_world.queries == bm25.queries
     assert pecos_world.rankings.num_rows == 2 * len(bm25.queries)
@@ -125,4 +124,6 @@ def test_options_of_another_world_are_refused(tmp_path: Path) -> None:
     with pytest.raises(WaywordError, match="only xmc:PATH"):
         open_world("packages", ranker="pecos")
     with pytest.raises(WaywordError, match=r"neither lbl.json.gz nor lbl.json"):
-        open_world(f"xmc:{tmp_path}", ranker="pecos", labels=3)
+        open_world(f"xmc:{tmp_path}", labels=3)
+    with pytest.raises(WaywordError, match="Found ranker 'bing'; expected one of 'bm25'"):
+        open_world(f"xmc:{tmp_path}", ranker="bing")

@@ -116,5 +116,3 @@ def test_nothing_to_search_for_is_an_error(folder: Path) -> None:
     (folder / "trn.json").write_text('{"title": "x", "target_ind": []}\n')
     with pytest.raises(WaywordError, match="nothing to search for"):
         xmc_world(folder)
-    with pytest.raises(WaywordError, match="expected one of 'bm25', 'pecos'"):
-        xmc_world(write_xmc(folder), ranker="bing")

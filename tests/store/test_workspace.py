@@ -10,10 +10,12 @@ import pytest
 from commands import wayword
 from runs import Made, hashes
 from wayword.errors import WorkspaceError
+from wayword.pipeline import load_policies
 from wayword.progress import Reporter
 from wayword.report.estimates import estimates_of
 from wayword.serving.policy_completer import PolicyCompleter
 from wayword.store.artefact import damage
+from wayword.store.stage import Folders, Stage
 from wayword.store.workspace import FORMAT, Workspace, building
 
 
@@ -242,7 +244,7 @@ def test_a_manifest_without_stages_is_said_clearly(undisturbed: Made, tmp_path: 
     manifest = json.loads((workspace / "manifest.json").read_text())
     (workspace / "manifest.json").write_text(json.dumps(manifest | {"stages": {}}))
     with pytest.raises(WorkspaceError, match="has no artefact of the stage 'log'"):
-        PolicyCompleter.open(workspace)
+        PolicyCompleter.open(workspace, load_policies)
     with pytest.raises(WorkspaceError, match="has no artefact of the stage 'estimates'"):
         estimates_of(Workspace.open(workspace))
 
@@ -273,13 +275,13 @@ def test_somebody_elses_folder_is_not_taken_over(tmp_path: Path) -> None:
 
 
 def test_only_artefacts_are_ever_removed(tmp_path: Path) -> None:
-    def make(new: Path) -> dict[str, Any]:
+    def make(new: Path, _: Folders) -> dict[str, Any]:
         (new / "a").write_text("a")
         return {}
 
     for inputs in ({"i": 1}, {"i": 2}):
         with building(tmp_path / "w", Reporter()) as build:
-            build.stage("log", inputs, make)
+            build.stage("log", Stage(inputs, make))
             (tmp_path / "w" / "artefacts" / "mine").mkdir(exist_ok=True)
             build.finish({})
     names = sorted(path.name for path in (tmp_path / "w" / "artefacts").iterdir())
@@ -299,20 +301,20 @@ def test_a_file_where_a_folder_should_be_is_said_clearly(
 
 
 def test_a_failing_stage_leaves_no_artefact_and_the_damaged_one_in_place(tmp_path: Path) -> None:
-    def make(new: Path) -> dict[str, Any]:
+    def make(new: Path, _: Folders) -> dict[str, Any]:
         (new / "a").write_text("a")
         return {}
 
-    def fail(new: Path) -> dict[str, Any]:
+    def fail(new: Path, _: Folders) -> dict[str, Any]:
         (new / "half").write_text("a")
         raise ValueError("no")
 
     with building(tmp_path / "w", Reporter()) as build:
-        folder = build.stage("log", {}, make)
+        folder = build.stage("log", Stage({}, make))
         build.finish({})
     _flip(folder / "a")
     with pytest.raises(ValueError, match="no"), building(tmp_path / "w", Reporter()) as build:
-        build.stage("log", {}, fail)
+        build.stage("log", Stage({}, fail))
     assert [path.name for path in (tmp_path / "w" / "artefacts").iterdir()] == [folder.name]
 
 

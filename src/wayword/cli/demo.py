@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from wayword.completion.policies import DEFAULT
-from wayword.pipeline import run
+from wayword.pipeline import load_policies, run
 from wayword.progress import Bars, drawn
 from wayword.report.estimates import print_estimates
 from wayword.serving.policy_completer import PolicyCompleter
@@ -29,11 +29,12 @@ def show(out: Path, *, clicks: int, seed: int, console: Console, errors: Console
             documents=data / "documents.parquet",
             truth=data / "truth.parquet",
             out=workspace,
+            paper=True,
             reporter=bars,
         )
     print_estimates(finished, console)
     console.print()
-    console.print(_beside(PolicyCompleter.open(finished)))
+    console.print(_beside(PolicyCompleter.open(finished, load_policies)))
     console.print("\nNext:", style="bold")
     command = _command(sys.argv[0])
     for line in (

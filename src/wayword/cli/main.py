@@ -68,9 +68,9 @@ def simulate(
 
     The paper's own data: `wayword simulate xmc:LF-AmazonTitles-1.3M --ranker pecos --clicks 3842425 --out data`
     """
+    from wayword.pipeline import simulate as simulate_world
     from wayword.progress import Bars, drawn
     from wayword.simulation.simulate import FACTS
-    from wayword.simulation.simulate import simulate as simulate_world
 
     with Bars(_errors()).shown() as bars, drawn(bars, clicks) as progress:
         simulate_world(
@@ -115,8 +115,11 @@ def run(
         bool, typer.Option("--lenient", help="Drop clicks that the rankings cannot explain.")
     ] = False,
     truth: Annotated[Path | None, typer.Option(help="A simulated world's truth: adds the ceiling.")] = None,
+    paper: Annotated[
+        bool, typer.Option("--paper", help="Train the paper's retriever and ranker too, and compare.")
+    ] = False,
 ) -> None:
-    """Run every stage: from a click log to ranked completions. What has not changed is not done again.
+    """Run every stage: from a click log to served completions. What has not changed is not done again.
 
     Example: `wayword run --log clicks.parquet --rankings rankings.parquet --out workspace`
     """
@@ -133,6 +136,7 @@ def run(
             judged=judgments,
             lenient=lenient,
             truth=truth,
+            paper=paper,
             reporter=bars,
         )
     _warn(workspace.report("rankings"))
@@ -460,9 +464,10 @@ def _answers(workspace: Any, policy: str | None, acceptance: float) -> Callable[
             served.complete(prefix, k, context=known, mode=mode) for prefix in prefixes
         ]
     from wayword.completion.policies import DEFAULT
+    from wayword.pipeline import load_policies
     from wayword.serving.policy_completer import PolicyCompleter
 
-    asked = PolicyCompleter.open(workspace)
+    asked = PolicyCompleter.open(workspace, load_policies)
     return lambda prefixes, k, known, mode: asked.complete_many(
         prefixes, k, context=known, policy=policy or DEFAULT, mode=mode, acceptance=acceptance
     )

@@ -1,6 +1,5 @@
 """Policies: context → ordered list of queries. The same objects answer in evaluation and for people."""
 
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -16,14 +15,11 @@ from wayword.completion.diversify import diversify
 from wayword.completion.expected_utility import ANY, GraphRetriever, Typed
 from wayword.completion.sparse_topk import Rows
 from wayword.logs.contexts import PREFIX
-from wayword.paper.features.ranker_features import Featuriser
-from wayword.paper.rankers import Ranker, reorder
 
 NAMES = ("logged", "random", "popular", "retriever", "unbiased", "expected", "diverse", "oracle")
 DEFAULT = "expected"
 POOL = 50
 """So many best queries are looked at when a list is chosen by more than their utility."""
-CONTEXTS_AT_ONCE = 4096
 
 
 class Policy(Protocol):
@@ -125,63 +121,3 @@ class Retrieved:
     def complete(self, contexts: pa.Table, k: int) -> Candidates:
         """See `Plain.complete`."""
         return self.retriever.retrieve(contexts, k)
-
-
-@dataclass(frozen=True)
-class Shuffled:
-    """The retriever's candidates in an order that is random but the same for the same context, query and seed."""
-
-    retriever: Retriever
-    candidates: int
-    seed: int
-
-    def complete(self, contexts: pa.Table, k: int) -> Candidates:
-        """See `Policy.complete`."""
-        found = self.retriever.retrieve(contexts, self.candidates)
-        names = zip(*(contexts[name].to_pylist() for name in contexts.column_names), strict=True)
-        keys = np.array(
-            [zlib.crc32(repr(name).encode("utf-8", "replace")) for name in names], dtype=np.uint64
-        )
-        mixed = _mix(
-            keys[found.context] << np.uint64(32)
-            ^ found.query.astype(np.uint64)
-            ^ _mix(np.array(self.seed, np.uint64))
-        )
-        score = (mixed >> np.uint64(40)).astype(np.float32)
-        return Candidates.sorted(found.context, found.query, score).top(k)
-
-
-@dataclass(frozen=True)
-class Ranked:
-    """The retriever's candidates in the ranker's order: the paper's proposal where its labels are unbiased."""
-
-    retriever: Retriever
-    featuriser: Featuriser
-    ranker: Ranker
-    candidates: int
-
-    def complete(self, contexts: pa.Table, k: int) -> Candidates:
-        """See `Policy.complete`."""
-        parts = [
-            self._order(contexts.slice(start, CONTEXTS_AT_ONCE), start, k)
-            for start in range(0, max(contexts.num_rows, 1), CONTEXTS_AT_ONCE)
-        ]
-        return Candidates(
-            np.concatenate([p.context for p in parts]),
-            np.concatenate([p.query for p in parts]),
-            np.concatenate([p.score for p in parts]),
-        )
-
-    def _order(self, contexts: pa.Table, start: int, k: int) -> Candidates:
-        found = self.retriever.retrieve(contexts, self.candidates)
-        score = self.ranker.score(self.featuriser.features(contexts, found))
-        ordered = reorder(found, score).top(k)
-        return Candidates(ordered.context + np.int32(start), ordered.query, ordered.score)
-
-
-def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """splitmix64's finaliser: every bit of the input touches every bit of the output."""
-    with np.errstate(over="ignore"):
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))

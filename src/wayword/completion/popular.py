@@ -7,13 +7,29 @@ paper's baselines and strong at rank 1.
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from wayword.completion.candidates import Candidates
+from wayword.engines import tables
 from wayword.logs.contexts import PREFIX
+
+
+def popularity(rankings: Path, *splits: str) -> NDArray[np.int64]:
+    """Count the searches of the splits that issued each query; a query that returns nothing has none.
+
+    `rankings` is the folder of the artefact of that name.
+    """
+    ranked = tables.read(rankings, "queries")["ranked"].to_numpy(zero_copy_only=False)
+    searches = tables.read(rankings, "numbered_searches").select(["split", "query"])
+    chosen = searches.filter(pc.is_in(searches["split"], value_set=pa.array(splits)))
+    counts = np.bincount(chosen["query"].to_numpy(), minlength=len(ranked))
+    return np.where(ranked, counts, 0).astype(np.int64)
+
 
 LAST = chr(0x10FFFF)
 """Comes after every character."""

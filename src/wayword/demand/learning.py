@@ -1,7 +1,7 @@
 """Learning the demand: fit on the retriever's split, choose settings on the ranker's split, fit again on both.
 
-The clicks of the ranker's split choose how strongly clicks are shrunk (`Shrinkage`) and whether context columns are
-used. The final fit uses the clicks of both splits.
+The clicks of the ranker's split choose how strongly clicks are shrunk (`Shrinkage`). The final fit uses the clicks of
+both splits. The early fit is kept for what else is chosen by held-out clicks: how much context columns say.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,33 +18,29 @@ STEPS = 8
 """Steps of progress that are reported; the last is the caller's."""
 
 Advance = Callable[[int, int], None]
-ContextChoice = Callable[[Floats, Floats], dict[str, float]]
-"""Chooses the strength of each kind of context factor from the early rates and query volumes."""
 
 
 @dataclass(frozen=True)
 class Learned:
-    """The demand of each pair, the volume of each query, the strength of context factors by kind, and the report."""
+    """The demand of each pair, the volume of each query, the report, and the same of the retriever's split alone."""
 
     rates: Floats
     volume: Floats
-    strengths: Mapping[str, float]
     report: Mapping[str, object]
+    early: "Learned | None" = None
 
 
 def from_judgments(known: Known, pairs: Pairs) -> Learned:
     """Graded judgments are the demand; nothing is learned."""
     gains = pairs.clicks(known.clicks_of("retriever", "ranker"))
-    return Learned(gains, np.zeros(pairs.queries), {}, {})
+    return Learned(gains, np.zeros(pairs.queries), {})
 
 
-def from_clicks(
-    known: Known, pairs: Pairs, choose_context: ContextChoice, *, seed: int, threads: int, advance: Advance
-) -> Learned:
+def from_clicks(known: Known, pairs: Pairs, *, seed: int, threads: int, advance: Advance) -> Learned:
     """Fit on the retriever's split, choose settings on the ranker's split, and fit again on both."""
     around = Surroundings.of(known.texts, known.names, known.titles, pairs)
     advance(1, STEPS)
-    early, chosen, strengths, report = None, Shrinkage(3.0), dict[str, float](), dict[str, object]()
+    early, first, chosen, report = None, None, Shrinkage(3.0), dict[str, object]()
     if known.held.num_rows and known.clicks_of("retriever").num_rows:
         clicks, searches = pairs.clicks(known.clicks_of("retriever")), known.issued("retriever")
         early = believe(pairs, clicks, searches, around, models=1, seed=seed, threads=threads)
@@ -52,11 +48,10 @@ def from_clicks(
         later = pairs.clicks(known.clicks_of("ranker"))
         told = {choice: likelihood(early.rates(pairs, choice), pairs, later) for choice in CHOICES}
         chosen = max(told, key=lambda choice: told[choice])
-        strengths = choose_context(early.rates(pairs, chosen), early.volume)
+        first = Learned(early.rates(pairs, chosen), early.volume, {})
         report = {
             "shrinkage": _as_json(chosen),
             "validation": [{**_as_json(choice), "likelihood": value} for choice, value in told.items()],
-            "context": strengths,
         }
     found = believe(
         pairs,
@@ -67,7 +62,7 @@ def from_clicks(
         seed=seed,
         threads=threads,
     )
-    return Learned(found.rates(pairs, chosen), found.volume, strengths, report)
+    return Learned(found.rates(pairs, chosen), found.volume, report, first)
 
 
 def _as_json(shrinkage: Shrinkage) -> dict[str, float | str]:

@@ -1,190 +1,65 @@
-"""demand: what people want behind every query, the graph to walk from there, and how to understand typed texts.
+"""demand: the documents wanted behind each query, and the queries that return each document.
 
-Beliefs learned on the retriever's split are judged by the clicks of the ranker's: that chooses how much clicks are
-trusted (`Shrinkage`) and whether context columns are. Then everything is learned again from both.
+Writes the sparse matrices `demand` (queries × documents) and `exposure` (documents × queries), and for each query its
+own utility: what its page is worth to those who issue it.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from wayword.completion import retriever_io as saved
-from wayword.completion.context_affinity import Affinity
-from wayword.completion.expected_utility import GraphRetriever, Recorded
-from wayword.completion.prefix_matcher import Beginnings
-from wayword.completion.retriever_io import DOCUMENTS_IN, QUERIES_IN
-from wayword.completion.sparse_topk import Graph, Rows
-from wayword.config import Config
-from wayword.demand.known import GAIN, Known, read
+from wayword.config import DemandConfig
+from wayword.demand.known import GAIN, read
 from wayword.demand.learning import STEPS, Learned, from_clicks, from_judgments
-from wayword.demand.pairs import Floats, Pairs
-from wayword.demand.validation import HeldOut, Judge, surely_more
-from wayword.engines import Engine
-from wayword.engines.stages import (
+from wayword.demand.pairs import Pairs
+from wayword.engines.tables import fetch_numbered, tables_in
+from wayword.logs import contexts_stage
+from wayword.logs.contexts import PREFIX
+from wayword.store.compressed_rows import WeightedRows
+from wayword.store.stage import (
     Advance,
     Folders,
     Report,
-    fetch_numbered,
-    tables_in,
     threads,
 )
-from wayword.evaluation.estimates import DEEPEST
-from wayword.logs import contexts_stage as contexts
-from wayword.logs.contexts import PREFIX
-from wayword.logs.prefixes import table_of_cuts
 
+DEMAND, EXPOSURE, OWN, EARLY = "demand", "exposure", "own_utility", "early"
 LEAST = 0.002
 """A document is left out of a query's demand if it is this improbable beside one that is surely wanted."""
-STRENGTHS = (3.0, 10.0, 30.0)
-"""Tried for the context columns: how many searches a factor of 1 is worth."""
 
 
-@dataclass(frozen=True)
-class Material:
-    """What is learned from, and what a retriever needs besides demand."""
-
-    known: Known
-    pairs: Pairs
-    asked: pa.Table
-    beginnings: Beginnings
-    returned: Rows
-    typed: NDArray[np.float32]
-    recorded: Recorded | None
-
-    def retriever(self, rates: Floats, volume: Floats, context: Mapping[str, Affinity]) -> GraphRetriever:
-        """That of the demand which these rates say, one for each pair; volumes are those of the queries."""
-        pairs, queries = self.pairs, len(self.known.texts)
-        kept = rates > LEAST * volume[pairs.query]
-        demand = csr_array(
-            (rates[kept], (pairs.query[kept], pairs.document[kept])), shape=self.known.exposures.shape
-        )
-        own = np.bincount(pairs.query[kept], weights=(rates * pairs.p)[kept], minlength=queries)
-        return GraphRetriever(
-            self.known.texts,
-            self.beginnings,
-            Graph(Rows.of(demand), self.returned, queries),
-            typed=self.typed,
-            own=own.astype(np.float32),
-            popularity=np.zeros(queries, np.int64),
-            recorded=self.recorded,
-            threads=threads(),
-            **context,
-        )
-
-    def affinity(self, kind: str, strength: float, *splits: str) -> Affinity:
-        """How much more documents, or queries, are wanted in some contexts, by the clicks of these splits."""
-        clicks = self.known.in_context
-        chosen = clicks.filter(pc.is_in(clicks["split"], value_set=pa.array(splits)))
-        columns = self.asked.drop_columns([PREFIX]).take(chosen["context"].combine_chunks())
-        queries, documents = self.known.exposures.shape
-        owner, owners = ("document", documents) if kind == DOCUMENTS_IN else ("query", queries)
-        return Affinity.fit(columns, chosen[owner].to_numpy(), owners, strength)
-
-
-def write(out: Path, at: Folders, config: Config, variant: str, advance: Advance) -> Report:
+def write(out: Path, at: Folders, config: DemandConfig, variant: str, advance: Advance) -> Report:
     """Fill `out`; `variant` is `unbiased`, or how judgments are measured."""
-    material = _read(out, at, config, variant)
-    found = _learned(material, config.demand.seed, variant, advance)
-    advance(STEPS - 1, STEPS)
-    context = {
-        kind: material.affinity(kind, strength, "retriever", "ranker")
-        for kind, strength in found.strengths.items()
-    }
-    retriever = material.retriever(found.rates, found.volume, context)
-    saved.save(retriever, out)
-    return {
-        "pairs": len(material.pairs),
-        "pairs in demand": len(retriever.graph.rates.column),
-        "volume differs by query": bool(np.ptp(found.volume) > 0.2 * found.volume.mean())
-        if len(found.volume)
-        else False,
-        **found.report,
-    }
-
-
-def _read(out: Path, at: Folders, config: Config, variant: str) -> Material:
     with tables_in(out) as engine:
         fetch_numbered(engine, at)
         known = read(engine, variant)
-        recorded = _recorded(engine, len(known.texts))
-    return Material(
-        known,
-        Pairs.of(known.exposures, known.clicks_of("retriever", "ranker"), most=config.demand.max_pairs),
-        contexts.load(at["contexts"]),
-        Beginnings.build(known.texts, np.diff(known.exposures.indptr) > 0),
-        Rows.of(csr_array(known.exposures.T)),
-        _typed(known.texts, config),
-        recorded,
-    )
-
-
-def _learned(material: Material, seed: int, variant: str, advance: Advance) -> Learned:
+    pairs = Pairs.of(known.exposures, known.clicks_of("retriever", "ranker"), most=config.max_pairs)
     if variant in GAIN:
-        return from_judgments(material.known, material.pairs)
-    return from_clicks(
-        material.known,
-        material.pairs,
-        lambda rates, volume: _in_context(material, rates, volume),
-        seed=seed,
-        threads=threads(),
-        advance=advance,
-    )
+        learned = from_judgments(known, pairs)
+    else:
+        learned = from_clicks(known, pairs, seed=config.seed, threads=threads(), advance=advance)
+    advance(STEPS - 1, STEPS)
+    WeightedRows.from_matrix(csr_array(known.exposures.T)).save(out, EXPOSURE)
+    kept = save(out, pairs, learned)
+    if learned.early and contexts_stage.load(at["contexts"]).column_names != [PREFIX]:
+        (out / EARLY).mkdir()
+        save(out / EARLY, pairs, learned.early)
+    volume = learned.volume
+    return {
+        "pairs": len(pairs),
+        "pairs in demand": kept,
+        "volume differs by query": bool(len(volume) and np.ptp(volume) > 0.2 * volume.mean()),
+        **learned.report,
+    }
 
 
-def load(at: Folders, texts: list[str], popularity: NDArray[np.int64], *, threads: int = 1) -> GraphRetriever:
-    """What `write` wrote, mapped into memory."""
-    return saved.load(at["demand"], texts, popularity, threads=threads)
-
-
-def _typed(texts: list[str], config: Config) -> NDArray[np.float32]:
-    """1/(number of admissible cuts) of each query; a query too short to be cut counts as one."""
-    cuts = table_of_cuts(texts, config.prefixes)
-    number = pc.value_counts(cuts["text"].combine_chunks())
-    found = dict(zip(number.field("values").to_pylist(), number.field("counts").to_pylist(), strict=True))
-    return np.array([1.0 / found.get(text, 1) for text in texts], np.float32)
-
-
-def _recorded(engine: Engine, queries: int) -> Recorded | None:
-    rows = engine.arrow(
-        """SELECT prefix, query, count(*) AS searches FROM numbered_searches
-           WHERE split <> 'test' AND prefix IS NOT NULL GROUP BY prefix, query ORDER BY prefix, query"""
-    )
-    if not rows.num_rows:
-        return None
-    prefixes = rows["prefix"].combine_chunks().dictionary_encode()
-    names, place = prefixes.dictionary.to_pylist(), prefixes.indices.to_numpy()
-    starts = np.searchsorted(place, np.arange(len(names) + 1)).astype(np.int64)
-    column, value = rows["query"].to_numpy().astype(np.int32), rows["searches"].to_numpy().astype(np.float32)
-    of_query = np.bincount(column, weights=value, minlength=queries).astype(np.float32)
-    return Recorded(names, Rows(starts, column, value), of_query)
-
-
-def _in_context(material: Material, rates: Floats, volume: Floats) -> dict[str, float]:
-    """The strengths for documents and queries in context, where context served held-out searches better."""
-    known, held = material.known, material.known.held
-    if len(material.asked.column_names) < 2 or not held.num_rows:
-        return {}
-    numbers, row = np.unique(held["context"].to_numpy(), return_inverse=True)
-    typed = material.asked.take(pa.array(numbers))
-    judge = Judge(
-        known.exposures, HeldOut(row, held["document"].to_numpy().astype(np.int64), held["looks"].to_numpy())
-    )
-
-    def value(context: dict[str, Affinity]) -> Floats:
-        found = material.retriever(rates, volume, context).retrieve(typed, DEEPEST)
-        return judge.utilities(found, len(numbers))
-
-    best, strengths, context = value({}), dict[str, float](), dict[str, Affinity]()
-    for kind in (DOCUMENTS_IN, QUERIES_IN):
-        trials = {s: material.affinity(kind, s, "retriever") for s in STRENGTHS}
-        values = {s: value({**context, kind: trial}) for s, trial in trials.items()}
-        strength = max(values, key=lambda s: float(values[s].sum()))
-        if surely_more(values[strength], best):
-            best, strengths[kind], context = values[strength], strength, {**context, kind: trials[strength]}
-    return strengths
+def save(folder: Path, pairs: Pairs, learned: Learned) -> int:
+    """Write the demand of each query, without what is hardly wanted, and its own utility. Returns the pairs kept."""
+    kept = learned.rates > LEAST * learned.volume[pairs.query]
+    query, rates = pairs.query[kept], learned.rates[kept]
+    matrix = csr_array((rates, (query, pairs.document[kept])), shape=(pairs.queries, pairs.documents))
+    own = np.bincount(query, weights=(learned.rates * pairs.p)[kept], minlength=pairs.queries)
+    WeightedRows.from_matrix(matrix).save(folder, DEMAND)
+    np.save(folder / f"{OWN}.npy", own.astype(np.float32), allow_pickle=False)
+    return len(rates)

@@ -1,6 +1,8 @@
 """Tables between stages: Parquet files with a fixed order of rows, so that equal tables are equal files."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from wayword.engines import Engine
+from wayword.engines.duck import DuckDB
+from wayword.store.stage import Folders
 
 
 def save(engine: Engine, folder: Path, name: str, order: str, columns: str = "*") -> None:
@@ -28,6 +32,23 @@ def fetch(engine: Engine, folder: Path, *names: str) -> None:
 def read(folder: Path, name: str) -> pa.Table:
     """One table that `save` wrote, as Arrow."""
     return pq.read_table(folder / f"{name}.parquet", memory_map=True)
+
+
+def fetch_numbered(engine: Engine, at: Folders) -> None:
+    """Load all that the log says of queries, documents, contexts and propensities, by number."""
+    fetch(engine, at["rankings"], "queries", "documents", "rankings", "numbered_searches", "numbered_clicks")
+    fetch(engine, at["propensity"], "propensity")
+    fetch(engine, at["contexts"], "instances", "contexts")
+
+
+@contextmanager
+def tables_in(folder: Path) -> Iterator[Engine]:
+    """An engine for one stage, which spills into the folder that the stage writes."""
+    engine = DuckDB(spill=folder)
+    try:
+        yield engine
+    finally:
+        engine.close()
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -26,24 +26,12 @@ from numpy.typing import NDArray
 from wayword.completion.candidates import Candidates
 from wayword.config import EvaluationConfig
 from wayword.engines import Engine
-from wayword.utility import VARIANTS, Measure, of_documents, of_searches
+from wayword.utility import CUTOFFS, DEEPEST, VARIANTS, Measure, of_documents, of_searches, position_weights
 
-CUTOFFS = (1, 5, 10)
-DEEPEST = max(CUTOFFS)
 UTILITY, LIST_UTILITY = METRICS = ("utility", "list_utility")
 RESAMPLED_AT_ONCE = 1 << 22
 
 Floats = NDArray[np.float64]
-
-
-def position_weights(k: int) -> Floats:
-    """v_1 … v_k: the propensities of the shown queries, 1/j, made to sum to 1.
-
-    >>> position_weights(2).tolist()
-    [0.6666666666666666, 0.3333333333333333]
-    """
-    weights = 1 / np.arange(1, k + 1)
-    return weights / weights.sum()
 
 
 @dataclass(frozen=True)
@@ -61,16 +49,18 @@ class Outcomes:
 def outcomes(
     engine: Engine,
     lists: dict[str, Candidates],
-    candidates: Candidates,
+    candidates: Candidates | None,
     contexts: NDArray[np.int32],
     measure: Measure,
 ) -> Outcomes:
     """Look up the utility of every listed query for every test search with a click.
 
     `lists` are the policies' lists for the rows of a table of contexts, whose numbers are `contexts`; `candidates` is
-    what the oracle may choose from. Needs the log in numbers, `instances`, `rankings` and `propensity`.
+    what the oracle may choose from, if there is one. Needs the log in numbers, `instances`, `rankings` and
+    `propensity`.
     """
-    engine.load("listed", _as_table({**lists, "oracle": candidates}, contexts))
+    listed = lists if candidates is None else {**lists, "oracle": candidates}
+    engine.load("listed", _as_table(listed, contexts))
     engine.step(
         "test_searches",
         """SELECT row_number() OVER (ORDER BY s.search) - 1 AS place, s.search, s.query, i.context
@@ -87,7 +77,7 @@ def outcomes(
     found = {
         "logged": _own(engine, n),
         **{name: _of_list(engine, name, n) for name in lists},
-        "oracle": _oracle(engine, n),
+        **({} if candidates is None else {"oracle": _oracle(engine, n)}),
     }
     utilities = {name: utility for name, (utility, _) in found.items()}
     return Outcomes(

@@ -1,8 +1,9 @@
 """estimates: every policy on the test searches in both modes, with intervals and paired differences; the dial between
 utility and acceptance; and how many of the best queries each retriever proposes, where the best are known."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import cast
+from typing import Protocol, cast
 
 import numpy as np
 import pyarrow as pa
@@ -10,96 +11,86 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from wayword.completion.candidates import SOURCES, Candidates, Retriever
+from wayword.completion import stage as completion
+from wayword.completion.candidates import SOURCES, Candidates
 from wayword.completion.diversify import near_duplicates
 from wayword.completion.expected_utility import ANY, MODES, PREFIXED
-from wayword.completion.hybrid import recall, union
 from wayword.completion.policies import (
     DEFAULT,
+    POOL,
     Expected,
-    Plain,
     Policy,
-    Ranked,
     Retrieved,
-    Shuffled,
     StartingWith,
     starting_with,
 )
+from wayword.completion.popular import PopularRetriever
 from wayword.config import Config
-from wayword.demand import stage as demand
 from wayword.engines import Engine
-from wayword.engines.stages import (
+from wayword.engines.tables import fetch_numbered, tables_in
+from wayword.evaluation import conventional
+from wayword.evaluation.ceiling import ceiling
+from wayword.evaluation.estimates import METRICS, Outcomes, at_cutoffs, estimate, outcomes
+from wayword.evaluation.recall import recall
+from wayword.logs import contexts_stage
+from wayword.store.stage import (
     Advance,
     Folders,
     Report,
-    fetch_numbered,
-    tables_in,
     threads,
 )
-from wayword.evaluation import conventional as guardrails
-from wayword.evaluation.ceiling import ceiling
-from wayword.evaluation.estimates import (
-    CUTOFFS,
-    DEEPEST,
-    METRICS,
-    Outcomes,
-    at_cutoffs,
-    estimate,
-    outcomes,
-)
-from wayword.logs import contexts_stage as contexts
-from wayword.paper import ranker_stage as ranker
-from wayword.paper.features.ranker_features import Featuriser
-from wayword.paper.rankers import RANKERS
-from wayword.paper.retriever_stage import Retrievers
-from wayword.utility import Measure
+from wayword.utility import CUTOFFS, DEEPEST, Measure
 
-DIVERSE = "diverse"
+POPULAR, DIVERSE = "popular", "diverse"
 DIAL = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 
 
-def load_policies(at: Folders, config: Config, *, threads: int = 1) -> dict[str, Policy]:
-    """The policies that can answer for any context, read from artefacts. One thread is quickest for single prefixes."""
-    retrievers = Retrievers.load(at, config.retriever)
-    wide, texts = config.retriever.candidates, retrievers.texts
-    plain: dict[str, Plain] = {
-        "random": Shuffled(retrievers.trained, wide, config.evaluation.seed),
-        "popular": Retrieved(retrievers.popular),
-        "retriever": Retrieved(retrievers.trained),
-        "unbiased": load_ranked(retrievers.trained, at["ranker"], at["ranker"], config, threads=threads),
-    }
-    graph = demand.load(at, texts, retrievers.popularity_of_all_training, threads=threads)
-    returned = graph.graph.returned
-    across = csr_array((returned.value, returned.column, returned.starts), shape=(len(returned), len(texts)))
+class LoadPolicies(Protocol):
+    """Reads the policies that can answer for any context from artefacts."""
+
+    def __call__(self, at: Folders, config: Config, *, threads: int = 1) -> Mapping[str, Policy]:
+        """By name. One thread is quickest for single texts."""
+        ...
+
+
+def load_policies(at: Folders, config: Config, *, threads: int = 1) -> Mapping[str, Policy]:  # noqa: ARG001
+    """Read the policies that Wayword serves, and most popular completion; see `LoadPolicies`."""
+    retriever = completion.load(at, threads=threads)
+    texts, returned = retriever.texts, retriever.graph.returned
     return {
-        **{name: StartingWith(policy, texts, wide) for name, policy in plain.items()},
-        DEFAULT: Expected(graph),
-        DIVERSE: Expected(graph, diverse=True, exposures=csr_array(across.T), same=near_duplicates(texts)),
+        POPULAR: StartingWith(Retrieved(PopularRetriever(texts, retriever.popularity)), texts, POOL),
+        DEFAULT: Expected(retriever),
+        DIVERSE: Expected(
+            retriever,
+            diverse=True,
+            exposures=csr_array(returned.matrix(len(texts)).T),
+            same=near_duplicates(texts),
+        ),
     }
-
-
-def load_ranked(
-    retriever: Retriever, features: Path, model: Path, config: Config, *, threads: int = 1
-) -> Ranked:
-    """A retriever's candidates in the order of a ranker, whose features and model are in these folders."""
-    return Ranked(
-        retriever,
-        Featuriser.load(features / ranker.FEATURES),
-        RANKERS[config.ranker.model].load(model / ranker.MODEL, threads=threads),
-        config.retriever.candidates,
-    )
 
 
 def write(
-    out: Path, at: Folders, config: Config, measure: Measure, *, truth: Path | None, advance: Advance
+    out: Path,
+    at: Folders,
+    config: Config,
+    measure: Measure,
+    *,
+    truth: Path | None,
+    load: LoadPolicies = load_policies,
+    advance: Advance,
 ) -> Report:
-    """Fill `out` with `estimates`, `differences`, `dial` and `recall`."""
-    policies = load_policies(at, config, threads=threads())
+    """Fill `out` with `estimates`, `differences`, `dial` and `recall`.
+
+    Evaluated are the served policy and those that `[evaluation] compare` names.
+    """
+    wanted = {DEFAULT, config.index.policy, *config.evaluation.compare}
+    known = load(at, config, threads=threads())
+    policies = {name: policy for name, policy in known.items() if name in wanted}
     steps = len(policies) + 4
     with tables_in(out) as engine:
         fetch_numbered(engine, at)
         numbers = contexts_tested(engine)
-        typed = contexts.load(at["contexts"]).take(pa.array(numbers))
+        typed = contexts_stage.load(at["contexts"]).take(pa.array(numbers))
         lists: dict[str, dict[str, Candidates]] = {mode: {} for mode in MODES}
         wide = {}
         for done, (name, policy) in enumerate(policies.items(), start=1):
@@ -114,10 +105,10 @@ def write(
                     engine, truth, numbers, config.prefixes, DEEPEST, prefixed=mode == PREFIXED
                 )
             recalls = _recalls(wide, lists[ANY]["ceiling"])
-        results = {}
-        for mode in MODES:
-            candidates = _in_mode(policies["retriever"], wide["retriever"], typed, mode)
-            results[mode] = outcomes(engine, lists[mode], candidates, numbers, measure)
+        results = {
+            mode: outcomes(engine, lists[mode], _candidates(policies, wide, typed, mode), numbers, measure)
+            for mode in MODES
+        }
         advance(len(policies) + 2, steps)
         dial = _dial(engine, cast(Expected, policies[DEFAULT]), typed, numbers, measure)
     tested = {mode: estimate(outcome, config.evaluation, METRICS) for mode, outcome in results.items()}
@@ -130,6 +121,15 @@ def write(
         out / "recall.parquet",
     )
     return {"test searches with a click": len(results[ANY].own)}
+
+
+def _candidates(
+    policies: Mapping[str, Policy], wide: Mapping[str, Candidates], typed: pa.Table, mode: str
+) -> Candidates | None:
+    """The candidates that the oracle chooses from: those of the paper's retriever, if it is compared."""
+    if "retriever" not in policies:
+        return None
+    return _in_mode(policies["retriever"], wide["retriever"], typed, mode)
 
 
 def _marked(table: pa.Table, mode: str) -> pa.Table:
@@ -154,7 +154,7 @@ def _in_mode(policy: Policy, wide: Candidates, typed: pa.Table, mode: str) -> Ca
 def _recalls(wide: dict[str, Candidates], best: Candidates) -> dict[str, float]:
     """Of the ceiling's first ten: the share that each source proposes, and all of them together. `graph` are the
     contexts whose text some query starts with; the other sources of the graph retriever are counted together."""
-    sources = {"popular": wide["popular"], "pecos": wide["retriever"]}
+    sources: dict[str, Candidates] = {name: wide[name] for name in ("popular", "retriever") if name in wide}
     source = wide[DEFAULT].source
     if source is not None:
         exact = source == SOURCES.index("graph")
@@ -162,10 +162,8 @@ def _recalls(wide: dict[str, Candidates], best: Candidates) -> dict[str, float]:
             "graph": wide[DEFAULT].take(np.flatnonzero(exact)),
             "fuzzy": wide[DEFAULT].take(np.flatnonzero(~exact)),
         }
-    return {
-        name: recall(found, best)
-        for name, found in {**sources, "together": union(list(sources.values()))}.items()
-    }
+    found = {name: recall(best, source) for name, source in sources.items()}
+    return {**found, "together": recall(best, *sources.values())}
 
 
 def _dial(
@@ -175,22 +173,22 @@ def _dial(
     lists = {
         str(share): Expected(policy.retriever, acceptance=share).complete(typed, DEEPEST) for share in DIAL
     }
-    outcome = outcomes(engine, lists, Candidates.empty(), numbers, measure)
+    outcome = outcomes(engine, lists, None, numbers, measure)
     asked = engine.arrow("SELECT context, query FROM test_searches ORDER BY place")
     row, query = np.searchsorted(numbers, asked["context"].to_numpy()), asked["query"].to_numpy()
     utility = at_cutoffs(outcome)
     rows = []
     for share in DIAL:
-        position = guardrails.positions_of(lists[str(share)], row, query)
+        position = conventional.positions_of(lists[str(share)], row, query)
         rows += [
             {
                 "acceptance": share,
                 "k": k,
                 "utility": _mean(utility[str(share), k], outcome),
-                "mrr": float(guardrails.reciprocal_rank(position, k).mean())
+                "mrr": float(conventional.reciprocal_rank(position, k).mean())
                 if len(position)
                 else float("nan"),
-                "success": float(guardrails.success(position, k).mean()) if len(position) else float("nan"),
+                "success": float(conventional.success(position, k).mean()) if len(position) else float("nan"),
             }
             for k in CUTOFFS
         ]

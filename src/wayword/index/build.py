@@ -12,12 +12,12 @@ from wayword import __version__
 from wayword.completion import retriever_io as saved
 from wayword.completion.diversify import near_duplicates
 from wayword.completion.expected_utility import GraphRetriever, Recorded
+from wayword.completion.popular import popularity
 from wayword.completion.prefix_matcher import Beginnings
 from wayword.completion.sparse_topk import Graph, Rows
 from wayword.config import IndexConfig
 from wayword.demand import stage as demand
 from wayword.engines import tables
-from wayword.engines.stages import Advance, Report, threads
 from wayword.index.content import Asked, Content
 from wayword.index.index import FORMAT
 from wayword.index.keys import Columns
@@ -29,7 +29,7 @@ from wayword.index.versions import ROOT, publish
 from wayword.logs import contexts_stage as contexts
 from wayword.logs.contexts import PREFIX
 from wayword.logs.stage import context_columns
-from wayword.paper.retriever_stage import popularity
+from wayword.store.stage import Advance, Report, threads
 from wayword.store.workspace import Workspace, digest
 
 MOST_CONTEXTS = 2_000_000

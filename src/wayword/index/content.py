@@ -13,12 +13,12 @@ from wayword.completion import retriever_io as saved
 from wayword.completion.expected_utility import MODES, GraphRetriever
 from wayword.completion.policies import Expected
 from wayword.config import IndexConfig
-from wayword.engines.stages import Advance, Report
 from wayword.index import completion_lists as lists
 from wayword.index.completion_lists import Lists
 from wayword.index.index import ABOUT, FORMAT, LIVE, PAGES, served_policy
 from wayword.index.keys import Columns
 from wayword.index.pages import Pages
+from wayword.store.stage import Advance, Report
 from wayword.store.strings import Strings
 
 AT_ONCE = 4096

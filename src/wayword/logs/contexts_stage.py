@@ -6,10 +6,11 @@ import pyarrow as pa
 
 from wayword.config import PrefixConfig
 from wayword.engines import tables
-from wayword.engines.stages import Folders, Report, tables_in
+from wayword.engines.tables import tables_in
 from wayword.logs import prefixes
 from wayword.logs.columns import CONTEXT
 from wayword.logs.stage import context_columns
+from wayword.store.stage import Folders, Report
 
 
 def write(out: Path, at: Folders, config: PrefixConfig) -> Report:

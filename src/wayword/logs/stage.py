@@ -1,15 +1,15 @@
 """log: `searches` and `clicks` as they were logged, checked, normalised and split."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 
 from wayword.config import LogConfig
 from wayword.engines import tables
-from wayword.engines.stages import Report, tables_in
+from wayword.engines.tables import tables_in
 from wayword.logs import log
 from wayword.logs.columns import CONTEXT
+from wayword.store.stage import Report
 
 SEARCH_COLUMNS = (
     "search",
@@ -24,19 +24,10 @@ SEARCH_COLUMNS = (
 )
 
 
-@dataclass(frozen=True)
-class Source:
-    """Where the log comes from, whether it holds judgments, and whether clicks that do not fit are dropped."""
-
-    log: Path
-    judged: bool = False
-    lenient: bool = False
-
-
-def write(out: Path, source: Source, config: LogConfig) -> Report:
-    """Fill `out`."""
+def write(out: Path, source: Path, config: LogConfig, *, judged: bool = False) -> Report:
+    """Fill `out` from the file `source`; `judged` reads it as graded judgments."""
     with tables_in(out) as engine:
-        found = log.build(engine, source.log, config, judged=source.judged)
+        found = log.build(engine, source, config, judged=judged)
         columns = ", ".join([*SEARCH_COLUMNS, *map(engine.quote, found.columns.stored)])
         tables.save(engine, out, "searches", "search", columns)
         tables.save(engine, out, "clicks", "search, document, rank, weight")

@@ -52,6 +52,19 @@ def rank_with_pecos(
     return pa.concat_tables(blocks).combine_chunks()
 
 
+def pecos(
+    documents: pa.Table,  # noqa: ARG001 (what it knows of documents is in the pairs)
+    relevant: pa.Table,
+    queries: Sequence[str],
+    *,
+    depth: int,
+    fields: tuple[str, ...] | None = None,  # noqa: ARG001
+    progress: Callable[[int], None] | None = None,
+) -> pa.Table:
+    """Rank with PECOS trained on the relevant pairs; see `rankings.document_ranker.DocumentRanker`."""
+    return rank_with_pecos(relevant, queries, depth=depth, progress=progress)
+
+
 def _train(pairs: pa.Table, folder: Path, seed: int) -> tuple[xlinear.TextFeatures, pa.Array]:
     """One instance per distinct query, all its documents its labels; documents are numbered as sorted."""
     queries, documents = (pc.unique(pairs[name]).sort() for name in ("query", "document"))

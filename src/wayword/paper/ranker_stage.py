@@ -11,19 +11,19 @@ from wayword import utility
 from wayword.completion.candidates import Candidates
 from wayword.config import Config
 from wayword.engines import Engine, tables, uniform
-from wayword.engines.stages import (
-    Advance,
-    Folders,
-    Report,
-    tables_in,
-    threads,
-)
+from wayword.engines.tables import tables_in
 from wayword.logs import contexts_stage as contexts
 from wayword.logs.contexts import PREFIX, ContextColumns
 from wayword.paper.features import make_encoder
 from wayword.paper.features.ranker_features import Featuriser
 from wayword.paper.rankers import RANKERS, Examples
 from wayword.paper.retriever_stage import Retrievers
+from wayword.store.stage import (
+    Advance,
+    Folders,
+    Report,
+    threads,
+)
 
 FEATURES, MODEL = "features", "model"
 

@@ -1,36 +1,29 @@
-"""retriever: popularity, and the PECOS tree that proposes queries of high utility for a context."""
+"""retriever: the PECOS tree that proposes queries of high utility for a context."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from wayword import utility
 from wayword.completion.candidates import Retriever
-from wayword.completion.popular import PopularRetriever
+from wayword.completion.popular import PopularRetriever, popularity
 from wayword.config import RetrieverConfig
 from wayword.engines import tables
-from wayword.engines.stages import (
-    Folders,
-    Report,
-    tables_in,
-    threads,
-)
+from wayword.engines.tables import tables_in
 from wayword.errors import LogError
 from wayword.logs import contexts_stage as contexts
+from wayword.store.stage import Folders, Report, threads
 
-POPULARITY, POPULARITY_OF_ALL_TRAINING, TREE = "popularity.npy", "popularity_of_all_training.npy", "pecos"
+TREE = "pecos"
 
 
 def write(out: Path, at: Folders, config: RetrieverConfig, model: str, measure: utility.Measure) -> Report:
     """Fill `out`; `model` is `popular` or `pecos`."""
     queries = tables.read(at["rankings"], "queries")
-    np.save(out / POPULARITY, popularity(at, "retriever"), allow_pickle=False)
-    np.save(out / POPULARITY_OF_ALL_TRAINING, popularity(at, "retriever", "ranker"), allow_pickle=False)
     if model == "popular":
         return {"model": model}
     from wayword.paper import pecos_retriever as pecos
@@ -42,15 +35,6 @@ def write(out: Path, at: Folders, config: RetrieverConfig, model: str, measure: 
         )
     pecos.train(typed, labels, out / TREE, config, threads=threads())
     return {"model": model, "instances": labels.shape[0], "labels": int(labels.nnz)}
-
-
-def popularity(at: Folders, *splits: str) -> NDArray[np.int64]:
-    """How many searches of the splits issued each query; a query that returns nothing is never popular."""
-    ranked = tables.read(at["rankings"], "queries")["ranked"].to_numpy(zero_copy_only=False)
-    searches = tables.read(at["rankings"], "numbered_searches").select(["split", "query"])
-    chosen = searches.filter(pc.is_in(searches["split"], value_set=pa.array(splits)))
-    counts = np.bincount(chosen["query"].to_numpy(), minlength=len(ranked))
-    return np.where(ranked, counts, 0).astype(np.int64)
 
 
 def _instances(
@@ -90,10 +74,6 @@ class Retrievers:
     texts: list[str]
     popularity: NDArray[np.int64]
     """How often each query was searched in the retriever's split."""
-    popularity_of_all_training: NDArray[np.int64]
-    """The same, in the ranker's split too."""
-    popular: PopularRetriever
-    """Most popular completion over all of the training log."""
     trained: Retriever
     """What was trained on the retriever's split."""
 
@@ -101,12 +81,10 @@ class Retrievers:
     def load(cls, at: Folders, config: RetrieverConfig) -> "Retrievers":
         """Read what `write` wrote."""
         texts = tables.read(at["rankings"], "queries")["text"].to_pylist()
-        folder = at["retriever"]
-        popularity = np.load(folder / POPULARITY, allow_pickle=False)
-        everything = np.load(folder / POPULARITY_OF_ALL_TRAINING, allow_pickle=False)
-        trained: Retriever = PopularRetriever(texts, popularity)
-        if (folder / TREE).exists():
+        counts = popularity(at["rankings"], "retriever")
+        trained: Retriever = PopularRetriever(texts, counts)
+        if (at["retriever"] / TREE).exists():
             from wayword.paper.pecos_retriever import PecosRetriever
 
-            trained = PecosRetriever.load(folder / TREE, config)
-        return cls(texts, popularity, everything, PopularRetriever(texts, everything), trained)
+            trained = PecosRetriever.load(at["retriever"] / TREE, config)
+        return cls(texts, counts, trained)

@@ -4,8 +4,9 @@ from pathlib import Path
 
 from wayword.config import PropensityConfig
 from wayword.engines import tables
-from wayword.engines.stages import Folders, Report, tables_in
+from wayword.engines.tables import tables_in
 from wayword.propensity import power_law as propensity
+from wayword.store.stage import Folders, Report
 
 
 def write(out: Path, at: Folders, config: PropensityConfig) -> Report:

@@ -1,44 +1,48 @@
 """rankings: `queries`, `documents` and `rankings` in numbers, and the log in the same numbers."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
 
 from wayword.config import RankingsConfig
 from wayword.engines import Engine, tables
-from wayword.engines.stages import (
-    Advance,
-    Folders,
-    Report,
-    tables_in,
-)
+from wayword.engines.tables import tables_in
 from wayword.errors import LogError
 from wayword.logs.columns import as_text
-from wayword.logs.stage import Source
 from wayword.rankings import table as rankings
+from wayword.rankings.document_ranker import RANKERS, DocumentRanker, ranker_named
+from wayword.store.stage import Advance, Folders, Report
 
 
 def write(
     out: Path,
     at: Folders,
-    source: Source,
     config: RankingsConfig,
     *,
     exported: Path | None,
     documents: Path | None,
+    rankers: Mapping[str, DocumentRanker] = RANKERS,
+    judged: bool = False,
+    lenient: bool = False,
+    source: str = "the log",
     advance: Advance,
 ) -> Report:
-    """Fill `out`: from an exported table, or by asking an embedded ranker over a document table."""
+    """Fill `out`: from an exported table, or by asking an embedded ranker over a document table.
+
+    `source` names the log in messages.
+    """
     with tables_in(out) as engine:
         tables.fetch(engine, at["log"], "searches", "clicks")
         described = _documents(engine, documents) if documents else None
         if exported:
             rankings.read(engine, exported)
         elif described is not None:
-            rankings.ask(engine, described, config, advance)
+            ranker = ranker_named(config.ranker, rankers)
+            rankings.ask(engine, described, ranker, depth=config.depth, progress=advance)
         rankings.number(engine, described)
-        strictness = rankings.Strictness(config.on_mismatch, source.lenient, source.judged)
-        report = rankings.join_log(engine, strictness, source=str(source.log))
+        strictness = rankings.Strictness(config.on_mismatch, lenient, judged)
+        report = rankings.join_log(engine, strictness, source=source)
         for name, order in (
             ("queries", "query"),
             ("documents", "document"),

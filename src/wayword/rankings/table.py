@@ -11,12 +11,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from wayword.config import RankingsConfig
 from wayword.engines import Engine
 from wayword.errors import LogError
 from wayword.logs import checks
 from wayword.logs.columns import as_text
 from wayword.logs.log import forms
+from wayword.rankings.document_ranker import DocumentRanker
 
 Progress = Callable[[int, int], None]
 
@@ -56,29 +56,23 @@ def read(engine: Engine, path: Path) -> None:
 
 
 def ask(
-    engine: Engine, documents: pa.Table, config: RankingsConfig, progress: Progress | None = None
+    engine: Engine,
+    documents: pa.Table,
+    ranker: DocumentRanker,
+    *,
+    depth: int,
+    progress: Progress | None = None,
 ) -> None:
     """Step `ranked` from an embedded ranker, asked for every logged query."""
     queries: Sequence[str] = engine.arrow(
         """SELECT raw_query FROM (SELECT text, raw_query, row_number() OVER (PARTITION BY text ORDER BY count(*) DESC,
            raw_query) AS place FROM searches GROUP BY text, raw_query) AS f WHERE place = 1 ORDER BY text"""
     )["raw_query"].to_pylist()
-    if config.ranker == "bm25":
-        from wayword.rankings.bm25 import rank_with_bm25
-
-        answer = rank_with_bm25(
-            documents, queries, depth=config.depth, progress=_counted(progress, len(queries))
-        )
-    else:
-        from wayword.paper.pecos_documents import rank_with_pecos
-
-        pairs = engine.arrow(
-            """SELECT DISTINCT s.raw_query AS query, c.document FROM clicks AS c
-               JOIN searches AS s ON s.search = c.search ORDER BY 1, 2"""
-        )
-        answer = rank_with_pecos(
-            pairs, queries, depth=config.depth, progress=_counted(progress, len(queries))
-        )
+    clicked = engine.arrow(
+        """SELECT DISTINCT s.raw_query AS query, c.document FROM clicks AS c
+           JOIN searches AS s ON s.search = c.search ORDER BY 1, 2"""
+    )
+    answer = ranker(documents, clicked, queries, depth=depth, progress=_counted(progress, len(queries)))
     engine.load("ranked", answer.rename_columns(["raw_query", "document", "rank"]))
     _normalise(engine)
 

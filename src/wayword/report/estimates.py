@@ -11,8 +11,9 @@ from wayword.completion.expected_utility import ANY, MODES
 from wayword.completion.policies import DEFAULT
 from wayword.engines import tables
 from wayword.errors import WaywordError
-from wayword.evaluation.estimates import CUTOFFS, LIST_UTILITY, UTILITY
+from wayword.evaluation.estimates import LIST_UTILITY, UTILITY
 from wayword.store.workspace import Workspace
+from wayword.utility import CUTOFFS
 
 SHOWN = ("policy", "metric", "k", "value", "low", "high", "n")
 MEANING = {
@@ -95,7 +96,10 @@ def print_recall(workspace: Workspace, console: Console) -> None:
         rows = tables.read(workspace.folder("estimates"), "recall").to_pylist()
     if rows:
         parts = ", ".join(f"{row['source']} {row['recall']:.3f}" for row in rows)
-        console.print(f"\nOf the ceiling's first ten queries, among 50 candidates: {parts}", highlight=False)
+        wide = workspace.config.retriever.candidates
+        console.print(
+            f"\nOf the ceiling's first ten queries, among {wide} candidates: {parts}", highlight=False
+        )
 
 
 def print_estimates(workspace: Workspace, console: Console, *, mode: str = ANY) -> None:
@@ -165,7 +169,7 @@ def _advice(searches: int, gains: dict[str, dict[str, Any]]) -> list[str]:
         advice.append(
             f"Only {searches:,} test searches: take these numbers as a trial, and give a longer log."
         )
-    if gains["popular"]["high"] < 0:
+    if "popular" in gains and gains["popular"]["high"] < 0:
         advice.append(
             "On this log most popular completion does better at 1: it is too short, or its queries lead nowhere better."
             " Use `complete --policy popular` until there are more clicks."

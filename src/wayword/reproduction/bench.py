@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from wayword.config import Config
-from wayword.engines.stages import Folders
-from wayword.engines.stages import Report as Told
 from wayword.errors import LogError, WaywordError
 from wayword.logs import stage as log_stage
-from wayword.pipeline import Stage, choose_retriever
+from wayword.pipeline import choose_retriever
 from wayword.pipeline import stages as pipeline_stages
 from wayword.progress import Reporter, counted
 from wayword.reproduction import shared, theory
@@ -24,6 +22,8 @@ from wayword.simulation.simulate import CLICKS, RANKINGS, TRUTH, write_world
 from wayword.simulation.world import World
 from wayword.simulation.worlds import XMC, open_world
 from wayword.store.artefact import digest_of_file
+from wayword.store.stage import Folders, Stage
+from wayword.store.stage import Report as Told
 from wayword.store.workspace import building, digest
 
 THEORY = "theory"

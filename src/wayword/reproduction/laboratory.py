@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from wayword.pipeline import Stage
+from wayword.store.stage import Stage
 from wayword.store.workspace import Build
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from wayword.completion.candidates import Candidates
 from wayword.config import EvaluationConfig
 from wayword.engines import tables
-from wayword.engines.stages import Folders, tables_in
+from wayword.engines.tables import tables_in
 from wayword.errors import LogError
 from wayword.evaluation.estimates import (
     Outcomes,
@@ -21,6 +21,7 @@ from wayword.evaluation.estimates import (
     resample,
 )
 from wayword.reproduction.material import Material
+from wayword.store.stage import Folders
 from wayword.utility import Measure
 
 POSITIONS = 5

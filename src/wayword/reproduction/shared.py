@@ -9,28 +9,30 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from wayword import utility
-from wayword.completion.policies import Plain, Retrieved, Shuffled
+from wayword.completion.policies import Plain, Retrieved
 from wayword.config import Config, UtilityConfig
 from wayword.engines import tables
-from wayword.engines.stages import (
-    Advance,
-    Folders,
-    Report,
-    tables_in,
-    threads,
-)
+from wayword.engines.tables import tables_in
 from wayword.evaluation import stage as estimates
 from wayword.evaluation.ceiling import ceiling
-from wayword.evaluation.estimates import DEEPEST
 from wayword.logs import contexts_stage as contexts
 from wayword.logs.contexts import ContextColumns
 from wayword.paper import ranker_stage as ranker
 from wayword.paper.features.ranker_features import Featuriser
+from wayword.paper.policies import Shuffled
 from wayword.paper.rankers import RANKERS, Examples, reorder
 from wayword.paper.retriever_stage import Retrievers
-from wayword.pipeline import Stage, retriever_settings
+from wayword.pipeline import retriever_settings
 from wayword.progress import Reporter
 from wayword.reproduction.material import LISTS, Material, save_list
+from wayword.store.stage import (
+    Advance,
+    Folders,
+    Report,
+    Stage,
+    threads,
+)
+from wayword.utility import DEEPEST
 
 LABELS: tuple[str, ...] = get_args(get_type_hints(UtilityConfig)["variant"])
 """The kinds of labels that a ranker can learn from clicks."""

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from wayword.engines import tables
-from wayword.evaluation.estimates import CUTOFFS, UTILITY
+from wayword.evaluation.estimates import UTILITY
 from wayword.reproduction import measures
 from wayword.reproduction.figures import Series, intervals, lines
 from wayword.reproduction.report.exhibits import Cell, Column, Figure, Interval, Table
 from wayword.reproduction.report.numerals import number
+from wayword.utility import CUTOFFS
 
 NAMES = {
     "logged": "Logged",

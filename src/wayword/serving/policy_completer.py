@@ -12,7 +12,7 @@ from wayword.completion.expected_utility import ANY, MODES
 from wayword.completion.policies import DEFAULT, Expected, Policy
 from wayword.engines import tables
 from wayword.errors import WaywordError
-from wayword.evaluation.stage import load_policies
+from wayword.evaluation.stage import LoadPolicies, load_policies
 from wayword.index.keys import as_text
 from wayword.logs.contexts import PREFIX
 from wayword.logs.stage import context_columns
@@ -31,16 +31,14 @@ class PolicyCompleter:
         self._columns = columns
 
     @classmethod
-    def open(cls, workspace: Workspace | Path | str) -> "PolicyCompleter":
-        """Open what `wayword run` wrote."""
+    def open(cls, workspace: Workspace | Path | str, load: LoadPolicies = load_policies) -> "PolicyCompleter":
+        """Open what `wayword run` wrote; `load` reads its policies."""
         if not isinstance(workspace, Workspace):
             workspace = Workspace.open(workspace)
-        at = {
-            stage: workspace.folder(stage) for stage in ("log", "rankings", "demand", "retriever", "ranker")
-        }
+        at = {stage: workspace.folder(stage) for stage in workspace.manifest["stages"]}
         with workspace.reading():
             shown = tables.read(at["rankings"], "queries")["shown"].to_pylist()
-            return cls(shown, load_policies(at, workspace.config, threads=1), context_columns(at["log"]))
+            return cls(shown, load(at, workspace.config), context_columns(at["log"]))
 
     def complete(
         self,

@@ -7,7 +7,7 @@ from a generator of its own, so that the other columns are the same without it.
 
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from wayword.errors import WaywordError
+from wayword.rankings.document_ranker import RANKERS, DocumentRanker
 from wayword.simulation.click_model import draw, look_law
 from wayword.simulation.context_column import (
     NO_PARTS,
@@ -61,6 +62,7 @@ def simulate(
     ranker: str | None = None,
     labels: int | None = None,
     part: float | None = None,
+    rankers: Mapping[str, DocumentRanker] = RANKERS,
     progress: Progress | None = None,
 ) -> Path:
     """Write a log of exactly `clicks` clicks of a named world into the folder `out`, and return it.
@@ -78,7 +80,12 @@ def simulate(
             raise WaywordError(NO_PARTS)  # before its rankings, which may take hours
     tell = progress or _silent
     opened = open_world(
-        world, depth=depth, ranker=ranker, labels=labels, progress=lambda n: tell("queries", n)
+        world,
+        depth=depth,
+        ranker=ranker,
+        labels=labels,
+        rankers=rankers,
+        progress=lambda n: tell("queries", n),
     )
     return write_world(
         opened,

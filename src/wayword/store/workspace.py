@@ -15,7 +15,7 @@ import json
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,6 +35,7 @@ from wayword.store.artefact import (
     unreadable,
     write_atomically,
 )
+from wayword.store.stage import Stage
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -149,20 +150,13 @@ class Build:
     folders: dict[str, Path] = field(default_factory=dict)
     """Where the files of the stages so far are."""
 
-    def stage(
-        self,
-        name: str,
-        inputs: dict[str, Any],
-        make: Callable[[Path], dict[str, Any]],
-        *,
-        after: tuple[str, ...] = (),
-    ) -> Path:
-        """The artefact of a stage: an existing one for the same inputs, or what `make` writes into an empty folder."""
+    def stage(self, name: str, stage: Stage) -> Path:
+        """The artefact of a stage: an existing one for the same inputs, or what it makes in an empty folder."""
         depends = {
             "stage": name,
             "wayword": __version__,
-            "inputs": inputs,
-            "after": [self.stages[a] for a in after],
+            "inputs": stage.inputs,
+            "after": [self.stages[a] for a in stage.after],
         }
         self.stages[name] = f"{name}-{digest(depends)}"
         folder = self.path / ARTEFACTS / self.stages[name]
@@ -171,7 +165,8 @@ class Build:
         self.reporter.begin(name)
         started = time.monotonic()
         if not reused:
-            make_whole(folder, make)
+            at = {earlier: self.folders[earlier] for earlier in stage.after}
+            make_whole(folder, lambda new: stage.make(new, at))
             self.made.append(name)
         seconds = time.monotonic() - started
         self.reporter.end(name, reused=reused, seconds=seconds)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from wayword.config import Config
 from wayword.engines import tables
-from wayword.engines.stages import Folders, Report, tables_in
+from wayword.engines.tables import tables_in
 from wayword.paper import ranker_stage as ranker
 from wayword.reproduction import measures
 from wayword.reproduction.experiments.paper import LABELS, ORDERS
@@ -32,6 +32,7 @@ from wayword.reproduction.telling import (
     told_apart,
     utilities,
 )
+from wayword.store.stage import Folders, Report
 from wayword.utility import Measure
 
 

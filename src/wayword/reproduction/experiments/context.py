@@ -12,25 +12,20 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from wayword.completion.candidates import Candidates, Retriever
-from wayword.completion.policies import Plain, Retrieved, Shuffled
+from wayword.completion.policies import Plain, Retrieved
 from wayword.config import Config
 from wayword.engines import tables
-from wayword.engines.stages import (
-    Advance,
-    Folders,
-    Report,
-    tables_in,
-    threads,
-)
+from wayword.engines.tables import tables_in
 from wayword.errors import WaywordError
 from wayword.evaluation import stage as estimates
 from wayword.evaluation.ceiling import ceiling
-from wayword.evaluation.estimates import DEEPEST, Outcomes
+from wayword.evaluation.estimates import Outcomes
 from wayword.logs import contexts_stage as contexts
 from wayword.paper import ranker_stage as ranker
 from wayword.paper.features.ranker_features import Featuriser
+from wayword.paper.policies import Shuffled
 from wayword.paper.retriever_stage import Retrievers
-from wayword.pipeline import Stage, retriever_settings
+from wayword.pipeline import retriever_settings
 from wayword.progress import Reporter
 from wayword.reproduction import measures
 from wayword.reproduction.experiments.paper import STORE
@@ -50,7 +45,14 @@ from wayword.reproduction.telling import (
     utilities,
 )
 from wayword.simulation.simulate import TRUTH
-from wayword.utility import Measure
+from wayword.store.stage import (
+    Advance,
+    Folders,
+    Report,
+    Stage,
+    threads,
+)
+from wayword.utility import DEEPEST, Measure
 
 NAME = "context"
 AFTER = ("world", *TABLES, "retriever", "examples", of_labels("unbiased"))

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from wayword.config import Config
-from wayword.engines.stages import Folders, Report
 from wayword.reproduction import measures
 from wayword.reproduction.material import load_lists
 from wayword.reproduction.report.exhibits import Section, Text
@@ -19,6 +18,7 @@ from wayword.reproduction.telling import (
     ranged,
     utilities,
 )
+from wayword.store.stage import Folders, Report
 
 NAME = "core"
 AFTER = ("rankings", "contexts", "propensity", "tests", "baselines", of_labels("unbiased"))

@@ -17,14 +17,7 @@ from wayword import utility
 from wayword.completion.candidates import Candidates
 from wayword.config import Config
 from wayword.engines import tables
-from wayword.engines.stages import (
-    Advance,
-    Folders,
-    Report,
-    tables_in,
-    threads,
-)
-from wayword.evaluation.estimates import DEEPEST
+from wayword.engines.tables import tables_in
 from wayword.logs import contexts_stage as contexts
 from wayword.logs.contexts import PREFIX, ContextColumns
 from wayword.paper import ranker_stage as ranker
@@ -37,6 +30,13 @@ from wayword.reproduction import measures
 from wayword.reproduction.material import LISTS, Material, load_list, save_list
 from wayword.reproduction.report.exhibits import Cell, Column, Exhibit, Section, Table, Text
 from wayword.reproduction.telling import Results, amount, pairs, ranged, told_apart, utilities
+from wayword.store.stage import (
+    Advance,
+    Folders,
+    Report,
+    threads,
+)
+from wayword.utility import DEEPEST
 
 NAME = "encoders"
 LIGHT, TRANSFORMER = "light", "minilm"

@@ -8,12 +8,7 @@ from numpy.typing import NDArray
 
 from wayword.completion.blending import blend
 from wayword.engines import tables
-from wayword.engines.stages import (
-    Advance,
-    Folders,
-    Report,
-    tables_in,
-)
+from wayword.engines.tables import tables_in
 from wayword.evaluation.conventional import (
     positions_of,
     reciprocal_rank,
@@ -21,13 +16,15 @@ from wayword.evaluation.conventional import (
     share_saved,
     success,
 )
-from wayword.evaluation.estimates import DEEPEST, at_cutoffs
+from wayword.evaluation.estimates import at_cutoffs
 from wayword.reproduction import measures
 from wayword.reproduction.figures import Series, points
 from wayword.reproduction.material import Material, load_lists
 from wayword.reproduction.report.exhibits import Column, Figure, Section, Table, Text
 from wayword.reproduction.shared import of_labels
 from wayword.reproduction.telling import STYLES, named
+from wayword.store.stage import Advance, Folders, Report
+from wayword.utility import DEEPEST
 
 NAME = "guardrails"
 AFTER = ("rankings", "contexts", "propensity", "tests", "baselines", of_labels("unbiased"))

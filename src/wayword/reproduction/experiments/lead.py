@@ -4,11 +4,11 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from wayword.evaluation.estimates import CUTOFFS
 from wayword.reproduction.experiments import core, statistics
 from wayword.reproduction.experiments.paper import ORDERS
 from wayword.reproduction.presets import Preset
 from wayword.reproduction.telling import Results, amount, compared, named, told_apart, verdict
+from wayword.utility import CUTOFFS
 
 FEW = 1000
 """With fewer test searches than this a report is a trial."""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from importlib import metadata
 
 from wayword import __version__
-from wayword.engines.stages import threads
 from wayword.reproduction.presets import Preset
 from wayword.reproduction.report.exhibits import Column, Section, Table, Text
+from wayword.store.stage import threads
 
 NAME = "origin"
 LIBRARIES = (

@@ -6,11 +6,11 @@ from typing import Any
 
 from wayword.config import FeaturesConfig
 from wayword.engines import tables
-from wayword.evaluation.estimates import CUTOFFS
 from wayword.paper.features.ranker_features import PAIR_FEATURES
 from wayword.reproduction.experiments.statistics import FILE
 from wayword.reproduction.report.exhibits import Cell, Column, Interval, Section, Table, Text
 from wayword.reproduction.telling import Results, named, told_apart, verdict
+from wayword.utility import CUTOFFS
 
 NAME = "paper"
 LABELS = "labels"

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from wayword.evaluation.estimates import CUTOFFS
 from wayword.reproduction.experiments.paper import ORDERS
 from wayword.reproduction.report.exhibits import Cell, Column, Section, Table, Text
 from wayword.reproduction.telling import Results, named
+from wayword.utility import CUTOFFS
 
 NAME = "seeds"
 REPEATED = tuple(ORDERS)

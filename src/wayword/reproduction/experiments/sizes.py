@@ -7,8 +7,6 @@ import pyarrow.parquet as pq
 
 from wayword.config import Config
 from wayword.engines import tables
-from wayword.engines.stages import Folders, Report
-from wayword.evaluation.estimates import CUTOFFS
 from wayword.reproduction import measures
 from wayword.reproduction.figures import Series, lines
 from wayword.reproduction.material import LISTS, load_list
@@ -16,6 +14,8 @@ from wayword.reproduction.report.exhibits import Column, Figure, Section, Table,
 from wayword.reproduction.shared import SIZES, of_labels, of_size
 from wayword.reproduction.telling import Results, amount, told_apart
 from wayword.store.artefact import report_of
+from wayword.store.stage import Folders, Report
+from wayword.utility import CUTOFFS
 
 NAME = "training-size"
 ALL = "100%"

@@ -10,12 +10,13 @@ import pyarrow as pa
 from wayword import utility
 from wayword.config import Config
 from wayword.engines import Engine, tables
-from wayword.engines.stages import Folders, Report, tables_in
+from wayword.engines.tables import tables_in
 from wayword.paper import ranker_stage as ranker
 from wayword.reproduction.material import Material
 from wayword.reproduction.report.exhibits import Cell, Column, Section, Table, Text
 from wayword.simulation.simulate import FACTS
 from wayword.store.artefact import report_of
+from wayword.store.stage import Folders, Report
 
 NAME = "statistics"
 AFTER = ("world", "rankings", "contexts", "propensity", "retriever", "examples", "tests")

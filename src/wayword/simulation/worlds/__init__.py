@@ -1,22 +1,18 @@
 """The worlds that can be simulated, by name."""
 
 import difflib
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from wayword.errors import WaywordError
+from wayword.rankings.document_ranker import RANKERS, DocumentRanker, ranker_named
 from wayword.simulation.catalogue import load_catalogue
 from wayword.simulation.world import World
 from wayword.simulation.worlds.debian import debian_world
 from wayword.simulation.worlds.packages import packages_world
 from wayword.simulation.worlds.xmc import LABELS, xmc_world
 
-WORLDS: dict[str, Callable[..., World]] = {
-    "packages": packages_world,
-    "debian": partial(debian_world, ranker="bm25"),
-    "debian-pecos": partial(debian_world, ranker="pecos"),
-}
+WORLDS = ("packages", "debian", "debian-pecos")
 """Worlds made from a catalogue."""
 XMC = "xmc:"
 
@@ -37,13 +33,17 @@ def open_world(
     depth: int = 100,
     ranker: str | None = None,
     labels: int | None = None,
+    rankers: Mapping[str, DocumentRanker] = RANKERS,
     progress: Callable[[int], None] | None = None,
 ) -> World:
-    """Build a world by name: one of `WORLDS`, or `xmc:PATH`, which alone takes `ranker` and `labels`."""
+    """Build a world by name: one of `WORLDS`, or `xmc:PATH`, which alone takes `ranker` and `labels`.
+
+    `rankers` are the document rankers that worlds may name.
+    """
     if name.startswith(XMC) and name != XMC:
         return xmc_world(
             name.removeprefix(XMC),
-            ranker=ranker or "bm25",
+            ranker=ranker_named(ranker or "bm25", rankers),
             labels=LABELS if labels is None else labels,
             depth=depth,
             progress=progress,
@@ -53,7 +53,10 @@ def open_world(
         raise WaywordError(
             f"The world {name!r} has its own ranker and documents; only xmc:PATH takes these options."
         )
-    return WORLDS[name](load_catalogue(), depth=depth, progress=progress)
+    if name == "packages":
+        return packages_world(load_catalogue(), depth=depth, progress=progress)
+    engine = ranker_named("pecos" if name == "debian-pecos" else "bm25", rankers)
+    return debian_world(load_catalogue(), ranker=engine, depth=depth, progress=progress)
 
 
 def _unknown(name: str) -> str:

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from wayword.rankings.document_ranker import DocumentRanker, bm25
 from wayword.simulation.catalogue import related_counts, relations
 from wayword.simulation.world import World
 from wayword.simulation.worlds.related_packages import pairs_world
@@ -24,11 +25,11 @@ FEWEST, MOST = 2, 1500
 def debian_world(
     catalogue: pa.Table,
     *,
-    ranker: str = "bm25",
+    ranker: DocumentRanker = bm25,
     depth: int = 100,
     progress: Callable[[int], None] | None = None,
 ) -> World:
-    """Build the world from a catalogue, with BM25 over names and titles or PECOS as the document ranker."""
+    """Build the world from a catalogue, with this document ranker over names and titles."""
     counts = related_counts(catalogue)
     kept = (counts >= FEWEST) & (counts <= MOST)
     documents = catalogue.filter(pa.array(kept)).select(["package", "title", "section"])

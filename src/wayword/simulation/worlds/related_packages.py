@@ -6,18 +6,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from wayword.errors import WaywordError
-from wayword.rankings.bm25 import rank_with_bm25
+from wayword.rankings.document_ranker import DocumentRanker
 from wayword.simulation.world import Intents, World
-
-RANKERS = ("bm25", "pecos")
 
 
 def pairs_world(
     pairs: pa.Table,
     documents: pa.Table,
     *,
-    ranker: str,
+    ranker: DocumentRanker,
     fields: tuple[str, ...],
     depth: int,
     notes: tuple[str, ...] = (),
@@ -25,21 +22,13 @@ def pairs_world(
 ) -> World:
     """The world whose queries are those of `pairs` (columns query, document; distinct), all as likely.
 
-    The ranker is BM25 over `fields` of the documents, or, as in the paper, PECOS trained on the pairs.
+    The ranker knows the `fields` of the documents, or learns from the pairs, as the paper's does.
     """
     queries = pc.unique(pairs["query"]).sort()
     return World(
         documents=documents,
         queries=queries,
-        rankings=_rankings(
-            pairs,
-            documents,
-            queries.to_pylist(),
-            ranker=ranker,
-            fields=fields,
-            depth=depth,
-            progress=progress,
-        ),
+        rankings=ranker(documents, pairs, queries.to_pylist(), depth=depth, fields=fields, progress=progress),
         intents=Intents(
             query=np.arange(len(queries)),
             probability=np.full(len(queries), 1 / max(len(queries), 1)),
@@ -52,22 +41,3 @@ def pairs_world(
         rankings_of="all",
         notes=notes,
     )
-
-
-def _rankings(
-    pairs: pa.Table,
-    documents: pa.Table,
-    queries: list[str],
-    *,
-    ranker: str,
-    fields: tuple[str, ...],
-    depth: int,
-    progress: Callable[[int], None] | None,
-) -> pa.Table:
-    if ranker == "bm25":
-        return rank_with_bm25(documents, queries, depth=depth, fields=fields, progress=progress)
-    if ranker == "pecos":
-        from wayword.paper.pecos_documents import rank_with_pecos
-
-        return rank_with_pecos(pairs, queries, depth=depth)
-    raise WaywordError(f"Found ranker {ranker!r}; expected one of {', '.join(map(repr, RANKERS))}.")

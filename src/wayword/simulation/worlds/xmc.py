@@ -21,6 +21,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from wayword.errors import WaywordError
+from wayword.rankings.document_ranker import DocumentRanker, bm25
 from wayword.simulation.world import World
 from wayword.simulation.worlds.related_packages import pairs_world
 from wayword.text import normalise
@@ -43,11 +44,11 @@ def xmc_world(
     folder: Path | str,
     *,
     labels: int = LABELS,
-    ranker: str = "bm25",
+    ranker: DocumentRanker = bm25,
     depth: int = 100,
     progress: Callable[[int], None] | None = None,
 ) -> World:
-    """Build the world from a folder, with BM25 over label titles or with PECOS as the document ranker."""
+    """Build the world from a folder, with this document ranker over label titles."""
     data = read_xmc(Path(folder))
     rows, columns = _edges(data)
     kept = _most_frequent(columns, data.labels.num_rows, labels)

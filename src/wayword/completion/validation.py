@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from wayword.completion.candidates import Candidates
-from wayword.evaluation.estimates import CUTOFFS, DEEPEST, position_weights
+from wayword.utility import CUTOFFS, DEEPEST, position_weights
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import logbook
 import reference
 from reference import Rankings, Search
 from wayword.completion.candidates import Candidates
-from wayword.demand.validation import HeldOut, Judge, surely_more
+from wayword.completion.validation import HeldOut, Judge, surely_more
 
 ZIPF = reference.power_law(1.0)
 

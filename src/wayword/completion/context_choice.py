@@ -1,0 +1,102 @@
+"""How much context columns say: chosen by the Utility@k of held-out searches, inside the training log."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from wayword.completion.context_affinity import Affinity
+from wayword.completion.expected_utility import GraphRetriever
+from wayword.completion.retriever_io import DOCUMENTS_IN, QUERIES_IN
+from wayword.completion.sparse_topk import Graph
+from wayword.completion.validation import HeldOut, Judge, surely_more
+from wayword.engines import Engine
+from wayword.logs.contexts import PREFIX
+from wayword.store.compressed_rows import WeightedRows
+from wayword.utility import DEEPEST
+
+HELD_OUT = 8000
+"""So many held-out searches choose the strengths."""
+STRENGTHS = (3.0, 10.0, 30.0)
+"""Tried for the context columns: how many searches a factor of 1 is worth."""
+
+
+@dataclass(frozen=True)
+class ContextClicks:
+    """The contexts of a log, its training clicks with their contexts, and the held-out ones with their IPS weights."""
+
+    contexts: pa.Table
+    training: pa.Table
+    """split, query, document, context."""
+    held_out: pa.Table
+    """context, document, ips_weight."""
+
+    @classmethod
+    def read(cls, engine: Engine, contexts: pa.Table) -> "ContextClicks":
+        """From the numbered log, `instances` and `propensity`. A search has the columns of all its contexts; the first
+        stands for them. Held out are searches of the ranker's split, by md5."""
+        training = engine.arrow(
+            """
+            SELECT s.split, s.query, c.document, i.context FROM numbered_clicks AS c
+            JOIN numbered_searches AS s ON s.search = c.search
+            JOIN (SELECT search, min(context) AS context FROM instances GROUP BY search) AS i ON i.search = c.search
+            WHERE s.split <> 'test' AND c.weight > 0 ORDER BY c.search, c.document
+            """
+        )
+        held_out = engine.arrow(
+            f"""
+            SELECT i.context, c.document, c.weight / p.p AS ips_weight
+            FROM (SELECT s.search FROM numbered_searches AS s
+                  WHERE s.split = 'ranker' AND s.search IN (SELECT search FROM numbered_clicks WHERE weight > 0)
+                    AND s.search IN (SELECT search FROM instances)
+                  ORDER BY md5(s.search_id), s.search LIMIT {HELD_OUT}) AS chosen
+            JOIN instances AS i ON i.search = chosen.search
+            JOIN numbered_clicks AS c ON c.search = chosen.search AND c.weight > 0
+            JOIN propensity AS p ON p.rank = c.rank
+            ORDER BY i.context, chosen.search, c.document
+            """
+        )
+        return cls(contexts, training, held_out)
+
+    def affinity(self, kind: str, strength: float, graph: Graph, *splits: str) -> Affinity:
+        """How much more documents, or queries, are wanted in some contexts, by the clicks of these splits."""
+        chosen = self.training.filter(pc.is_in(self.training["split"], value_set=pa.array(splits)))
+        columns = self.contexts.drop_columns([PREFIX]).take(chosen["context"].combine_chunks())
+        owner, owners = ("document", graph.documents) if kind == DOCUMENTS_IN else ("query", graph.universe)
+        return Affinity.fit(columns, chosen[owner].to_numpy(), owners, strength)
+
+
+def choose(
+    clicks: ContextClicks,
+    exposure: WeightedRows,
+    retriever: Callable[[Mapping[str, Affinity]], GraphRetriever],
+) -> dict[str, float]:
+    """The strengths for documents and queries in context, where context served held-out searches better.
+
+    `retriever` gives the retriever that knows these affinities, with a demand learned without the held-out searches.
+    """
+    held_out = clicks.held_out
+    if not held_out.num_rows:
+        return {}
+    numbers, row = np.unique(held_out["context"].to_numpy(), return_inverse=True)
+    contexts = clicks.contexts.take(pa.array(numbers))
+    graph = retriever({}).graph
+    judge = Judge(
+        exposure.matrix(graph.universe).T.tocsr(),
+        HeldOut(row, held_out["document"].to_numpy().astype(np.int64), held_out["ips_weight"].to_numpy()),
+    )
+
+    def value(context: Mapping[str, Affinity]) -> NDArray[np.float64]:
+        return judge.utilities(retriever(context).retrieve(contexts, DEEPEST), len(numbers))
+
+    best, strengths, context = value({}), dict[str, float](), dict[str, Affinity]()
+    for kind in (DOCUMENTS_IN, QUERIES_IN):
+        trials = {s: clicks.affinity(kind, s, graph, "retriever") for s in STRENGTHS}
+        values = {s: value({**context, kind: trial}) for s, trial in trials.items()}
+        strength = max(values, key=lambda s: float(values[s].sum()))
+        if surely_more(values[strength], best):
+            best, strengths[kind], context = values[strength], strength, {**context, kind: trials[strength]}
+    return strengths

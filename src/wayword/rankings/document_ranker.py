@@ -1,0 +1,53 @@
+"""Document rankers that answer where no production engine can be asked: the contract, and the members built in."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+import pyarrow as pa
+
+from wayword.errors import WaywordError
+
+
+class DocumentRanker(Protocol):
+    """Queries → (query, document, rank), at most `depth` documents per query."""
+
+    def __call__(
+        self,
+        documents: pa.Table,
+        relevant: pa.Table,
+        queries: Sequence[str],
+        *,
+        depth: int,
+        fields: tuple[str, ...] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> pa.Table:
+        """Rank `documents` (document, title, …) by their text in `fields`, or by what the pairs `relevant` (query,
+        document) teach. `progress` is told how many more queries are done."""
+        ...
+
+
+def bm25(
+    documents: pa.Table,
+    relevant: pa.Table,  # noqa: ARG001 (a lexical ranker learns nothing from pairs)
+    queries: Sequence[str],
+    *,
+    depth: int,
+    fields: tuple[str, ...] | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> pa.Table:
+    """Rank with BM25; see `DocumentRanker`."""
+    from wayword.rankings.bm25 import rank_with_bm25
+
+    chosen = {} if fields is None else {"fields": fields}
+    return rank_with_bm25(documents, queries, depth=depth, progress=progress, **chosen)
+
+
+RANKERS: Mapping[str, DocumentRanker] = {"bm25": bm25}
+"""Rankers that need no extra install. `pipeline` adds the paper's."""
+
+
+def ranker_named(name: str, rankers: Mapping[str, DocumentRanker]) -> DocumentRanker:
+    """The ranker of this name, or an error that lists the known ones."""
+    if name not in rankers:
+        raise WaywordError(f"Found ranker {name!r}; expected one of {', '.join(map(repr, rankers))}.")
+    return rankers[name]
