@@ -9,11 +9,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from wayword import __version__
-from wayword.completion import retriever_io as saved
 from wayword.completion.diversify import near_duplicates
 from wayword.completion.expected_utility import GraphRetriever, Recorded
 from wayword.completion.prefix_matcher import Beginnings
-from wayword.completion.sparse_topk import Graph, Rows
+from wayword.completion.sparse_topk import Graph
 from wayword.config import IndexConfig
 from wayword.demand import stage as demand
 from wayword.engines import tables
@@ -30,6 +29,7 @@ from wayword.logs import contexts_stage as contexts
 from wayword.logs.contexts import PREFIX
 from wayword.logs.stage import context_columns
 from wayword.paper.retriever_stage import popularity
+from wayword.store.compressed_rows import WeightedRows
 from wayword.store.workspace import Workspace, digest
 
 MOST_CONTEXTS = 2_000_000
@@ -89,7 +89,7 @@ def _write(
 
 def _pages(workspace: Workspace, queries: Shown) -> Pages:
     at = workspace.folder("rankings")
-    returned = saved.load_rows(workspace.folder("demand"), "returned", len(queries.texts))
+    returned = WeightedRows.load(workspace.folder("demand"), "returned", below=len(queries.texts))
     return Pages.of(
         returned,
         tables.read(at, "rankings"),
@@ -136,7 +136,7 @@ def _served(workspace: Workspace, queries: Shown) -> GraphRetriever:
     return GraphRetriever(
         _without(queries.texts, private),
         beginnings,
-        Graph(whole.graph.rates, _only(returned, ~private[returned.column]), whole.graph.universe),
+        Graph(whole.graph.rates, returned.select(~private[returned.values]), whole.graph.universe),
         typed=whole.typing,
         own=whole.own,
         popularity=queries.popularity,
@@ -156,24 +156,17 @@ def _without(texts: list[str], private: NDArray[np.bool_]) -> list[str]:
     return kept
 
 
-def _only(rows: Rows, kept: NDArray[np.bool_]) -> Rows:
-    if kept.all():
-        return rows
-    starts = np.r_[0, np.cumsum(kept, dtype=np.int64)][rows.starts]
-    return Rows(starts, rows.column[kept], rows.value[kept])
-
-
 def _public(recorded: Recorded | None, private: NDArray[np.bool_], patterns: list[str]) -> Recorded | None:
     """Without the prefixes that look private themselves, or led to private queries alone."""
     if recorded is None:
         return None
-    owner = np.repeat(np.arange(len(recorded.prefixes)), np.diff(recorded.searches.starts))
     withheld = np.array(beginning(recorded.prefixes, patterns), bool)
-    kept = _only(recorded.searches, ~private[recorded.searches.column] & ~withheld[owner])
-    rows = np.flatnonzero(np.diff(kept.starts) > 0)
+    searches = recorded.searches
+    kept = searches.select(~private[searches.values] & ~withheld[searches.owner])
+    rows = np.flatnonzero(kept.lengths > 0)
     return Recorded(
         [recorded.prefixes[row] for row in rows.tolist()],
-        Rows(np.r_[0, kept.starts[1:][rows]].astype(np.int64), kept.column, kept.value),
+        WeightedRows.from_lengths(kept.values, kept.lengths[rows], kept.weights),
         recorded.of_query,
     )
 

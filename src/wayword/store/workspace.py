@@ -36,7 +36,7 @@ from wayword.store.artefact import (
     write_atomically,
 )
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "manifest.json"
 ARTEFACTS = "artefacts"
 _NAME = re.compile(r"([a-z][a-z0-9_@.]*)-[0-9a-f]{16}")
@@ -160,6 +160,7 @@ class Build:
         """The artefact of a stage: an existing one for the same inputs, or what `make` writes into an empty folder."""
         depends = {
             "stage": name,
+            "format": FORMAT,
             "wayword": __version__,
             "inputs": inputs,
             "after": [self.stages[a] for a in after],
