@@ -19,7 +19,7 @@ from wayword.completion.context_affinity import Affinity
 from wayword.completion.expected_utility import GraphRetriever, Recorded
 from wayword.completion.prefix_matcher import Beginnings
 from wayword.completion.retriever_io import DOCUMENTS_IN, QUERIES_IN
-from wayword.completion.sparse_topk import Graph, Rows
+from wayword.completion.sparse_topk import Graph
 from wayword.config import Config
 from wayword.demand.known import GAIN, Known, read
 from wayword.demand.pairs import Floats, Pairs
@@ -39,6 +39,7 @@ from wayword.evaluation.estimates import DEEPEST
 from wayword.logs import contexts_stage as contexts
 from wayword.logs.contexts import PREFIX
 from wayword.logs.prefixes import table_of_cuts
+from wayword.store.compressed_rows import WeightedRows
 
 LEAST = 0.002
 """A document is left out of a query's demand if it is this improbable beside one that is surely wanted."""
@@ -55,7 +56,7 @@ class Material:
     pairs: Pairs
     asked: pa.Table
     beginnings: Beginnings
-    returned: Rows
+    returned: WeightedRows
     typed: NDArray[np.float32]
     recorded: Recorded | None
 
@@ -70,7 +71,7 @@ class Material:
         return GraphRetriever(
             self.known.texts,
             self.beginnings,
-            Graph(Rows.of(demand), self.returned, queries),
+            Graph(WeightedRows.from_matrix(demand), self.returned, queries),
             typed=self.typed,
             own=own.astype(np.float32),
             popularity=np.zeros(queries, np.int64),
@@ -112,7 +113,7 @@ def write(out: Path, at: Folders, config: Config, variant: str, advance: Advance
     saved.save(retriever, out)
     return {
         "pairs": len(material.pairs),
-        "pairs in demand": len(retriever.graph.rates.column),
+        "pairs in demand": len(retriever.graph.rates.values),
         "volume differs by query": bool(np.ptp(found.volume) > 0.2 * found.volume.mean())
         if len(found.volume)
         else False,
@@ -130,7 +131,7 @@ def _read(out: Path, at: Folders, config: Config, variant: str) -> Material:
         Pairs.of(known.exposures, known.clicks_of("retriever", "ranker"), most=config.demand.max_pairs),
         contexts.load(at["contexts"]),
         Beginnings.build(known.texts, np.diff(known.exposures.indptr) > 0),
-        Rows.of(csr_array(known.exposures.T)),
+        WeightedRows.from_matrix(csr_array(known.exposures.T)),
         _typed(known.texts, config),
         recorded,
     )
@@ -202,7 +203,7 @@ def _recorded(engine: Engine, queries: int) -> Recorded | None:
     starts = np.searchsorted(place, np.arange(len(names) + 1)).astype(np.int64)
     column, value = rows["query"].to_numpy().astype(np.int32), rows["searches"].to_numpy().astype(np.float32)
     of_query = np.bincount(column, weights=value, minlength=queries).astype(np.float32)
-    return Recorded(names, Rows(starts, column, value), of_query)
+    return Recorded(names, WeightedRows(starts, column, value), of_query)
 
 
 def _in_context(material: Material, rates: Floats, volume: Floats) -> dict[str, float]:

@@ -70,7 +70,7 @@ def load_policies(at: Folders, config: Config, *, threads: int = 1) -> dict[str,
     }
     graph = demand.load(at, texts, retrievers.popularity_of_all_training, threads=threads)
     returned = graph.graph.returned
-    across = csr_array((returned.value, returned.column, returned.starts), shape=(len(returned), len(texts)))
+    across = returned.matrix(len(texts))
     return {
         **{name: StartingWith(policy, texts, wide) for name, policy in plain.items()},
         DEFAULT: Expected(graph),
