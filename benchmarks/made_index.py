@@ -23,7 +23,7 @@ from scipy.sparse import csr_array
 from wayword import __version__
 from wayword.completion.expected_utility import GraphRetriever
 from wayword.completion.prefix_matcher import Beginnings
-from wayword.completion.sparse_topk import Graph, Rows
+from wayword.completion.sparse_topk import Graph
 from wayword.config import IndexConfig
 from wayword.index.content import Asked, Content
 from wayword.index.index import FORMAT
@@ -32,6 +32,7 @@ from wayword.index.pages import Pages
 from wayword.index.prefix_groups import known_texts
 from wayword.index.versions import ROOT, publish
 from wayword.store.artefact import digest_of_file
+from wayword.store.compressed_rows import WeightedRows
 from wayword.store.stage import threads
 from wayword.store.workspace import FORMAT as WORKSPACE_FORMAT
 from wayword.store.workspace import MANIFEST, digest
@@ -123,7 +124,7 @@ def content(asked: Queries, seed: int) -> Content:
         (1.0 / rankings["rank"].to_numpy(), (rankings["query"].to_numpy(), rankings["document"].to_numpy())),
         shape=shape,
     )
-    returned = Rows.of(csr_array(exposures.T))
+    returned = WeightedRows.from_matrix(csr_array(exposures.T))
     retriever = _retriever(asked, exposures, returned, rng)
     known = known_texts(asked.texts)
     columns = Columns.of(retriever)
@@ -207,7 +208,7 @@ def _documents(asked: Queries) -> int:
 
 
 def _retriever(
-    asked: Queries, exposures: csr_array, returned: Rows, rng: np.random.Generator
+    asked: Queries, exposures: csr_array, returned: WeightedRows, rng: np.random.Generator
 ) -> GraphRetriever:
     """People who ask want a few of the documents that they get, one of them most."""
     many = len(asked.texts)
@@ -221,7 +222,7 @@ def _retriever(
     return GraphRetriever(
         asked.texts,
         Beginnings.build(asked.texts, np.ones(many, bool)),
-        Graph(Rows.of(rates), returned, many),
+        Graph(WeightedRows.from_matrix(rates), returned, many),
         typed=typed.astype(np.float32),
         own=own.astype(np.float32),
         popularity=asked.popularity,

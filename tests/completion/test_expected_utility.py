@@ -24,12 +24,11 @@ from wayword.completion.expected_utility import (
 from wayword.completion.prefix_matcher import Beginnings
 from wayword.completion.retriever_io import (
     load_affinity,
-    load_rows,
     save_affinity,
-    save_rows,
 )
-from wayword.completion.sparse_topk import Graph, Rows
+from wayword.completion.sparse_topk import Graph
 from wayword.logs.contexts import from_prefixes
+from wayword.store.compressed_rows import WeightedRows
 
 TEXTS = ["bag", "bag red", "boot", "shoe", "shoe blue", "shoe red", "shore", "umbrella red"]
 Numbers = Sequence[Sequence[float]]
@@ -52,7 +51,11 @@ def made(
     return GraphRetriever(
         texts,
         Beginnings.build(texts, np.ones(len(texts), np.bool_)),
-        Graph(Rows.of(csr_array(demand)), Rows.of(csr_array(exposed.T)), len(texts)),
+        Graph(
+            WeightedRows.from_matrix(csr_array(demand)),
+            WeightedRows.from_matrix(csr_array(exposed.T)),
+            len(texts),
+        ),
         typed=np.ones(len(texts), np.float32) if typed is None else np.array(typed, np.float32),
         own=(demand * exposed).sum(axis=1).astype(np.float32),
         popularity=np.array(popularity if popularity is not None else [1] * len(texts), np.int64),
@@ -243,7 +246,9 @@ def test_acceptance_is_the_share_of_those_who_go_on_to_a_query() -> None:
 def _recorded(rows: dict[str, dict[int, float]], queries: int) -> Recorded:
     prefixes = sorted(rows)
     matrix = np.array([[rows[p].get(q, 0.0) for q in range(queries)] for p in prefixes])
-    return Recorded(prefixes, Rows.of(csr_array(matrix)), matrix.sum(axis=0).astype(np.float32))
+    return Recorded(
+        prefixes, WeightedRows.from_matrix(csr_array(matrix)), matrix.sum(axis=0).astype(np.float32)
+    )
 
 
 @pytest.fixture
@@ -264,8 +269,8 @@ def abbreviated() -> GraphRetriever:
 def test_a_recorded_prefix_becomes_what_it_became_in_the_log(abbreviated: GraphRetriever) -> None:
     """One search more is added to each query that starts with the prefix, typed as cut prefixes are."""
     typed = abbreviated.typed(from_prefixes(["wm"]))
-    assert typed.members.column.tolist() == [0, 1]
-    assert typed.members.value.tolist() == pytest.approx([9 / 11, 1.5 / 2])
+    assert typed.members.values.tolist() == [0, 1]
+    assert typed.members.weights.tolist() == pytest.approx([9 / 11, 1.5 / 2])
     demand = [10 * 9 / 11, 0.75]
     own = sum(demand)
     found = ask(abbreviated, "wm")
@@ -349,33 +354,10 @@ def test_a_context_lifts_the_queries_that_it_becomes_more_often() -> None:
 # --- files
 
 
-def test_rows_and_affinities_are_read_as_they_were_written(tmp_path: Path) -> None:
-    rows = Rows.of(csr_array(np.array([[0.0, 2.5], [0.0, 0.0], [1.0, 0.5]])))
-    save_rows(rows, tmp_path, "rows")
-    again = load_rows(tmp_path, "rows", 2, 3)
-    for name in ("starts", "column", "value"):
-        assert np.array_equal(getattr(rows, name), getattr(again, name))
-        assert getattr(rows, name).dtype == getattr(again, name).dtype
+def test_affinities_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert load_affinity(tmp_path, "shops", 2) is None
     save_affinity(_affinity([[0.5, 2.0], [1.0, 3.0]], ("ñ", "日本")), tmp_path, "shops")
     shops = load_affinity(tmp_path, "shops", 2)
     assert shops is not None
     assert shops.values == {"shop": ["ñ", "日本"]}
     assert shops.factors["shop"].tolist() == [[0.5, 2.0], [1.0, 3.0], [1.0, 1.0]]
-
-
-def test_rows_that_point_outside_are_refused(tmp_path: Path) -> None:
-    save_rows(Rows.of(csr_array(np.array([[0.0, 2.5], [1.0, 0.5]]))), tmp_path, "rows")
-    for columns, rows, told in (
-        (1, 2, "found numbers from 0 to 1, expected 0 to 0"),
-        (2, 3, "found 2 rows of rows"),
-    ):
-        with pytest.raises(ValueError, match=told):
-            load_rows(tmp_path, "rows", columns, rows)
-    for broken in ([0, 4, 3], [1, 2, 3], [0, 1, 9]):
-        np.save(tmp_path / "rows_starts.npy", np.array(broken, np.int64))
-        with pytest.raises(ValueError, match="do not follow each other"):
-            load_rows(tmp_path, "rows", 2, 2)
-    np.save(tmp_path / "rows_starts.npy", np.array([0, 1, 3], np.int32))
-    with pytest.raises(ValueError, match="found int32 in rows_starts"):
-        load_rows(tmp_path, "rows", 2, 2)

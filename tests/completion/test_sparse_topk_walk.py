@@ -18,9 +18,9 @@ from wayword.completion.candidates import Candidates
 from wayword.completion.sparse_topk import (
     Graph,
     Lift,
-    Rows,
     Scratch,
 )
+from wayword.store.compressed_rows import WeightedRows
 
 ZIPF = reference.power_law(1.0)
 amounts = st.sampled_from([0.0, 0.0, 0.5, 1.0, 2.0, 4.0])  # sums of their products are exact
@@ -32,8 +32,8 @@ def matrices(draw: st.DrawFn, rows: int, columns: int) -> Matrix:
     return [[draw(amounts) for _ in range(columns)] for _ in range(rows)]
 
 
-def stored(matrix: Matrix, columns: int) -> Rows:
-    return Rows.of(csr_array(np.array(matrix, np.float64).reshape(len(matrix), columns)))
+def stored(matrix: Matrix, columns: int) -> WeightedRows:
+    return WeightedRows.from_matrix(csr_array(np.array(matrix, np.float64).reshape(len(matrix), columns)))
 
 
 def slow(
@@ -87,7 +87,7 @@ def test_the_best_are_those_of_brute_force(data: st.DataObject, contexts: int, q
     within = data.draw(
         st.none() | st.lists(st.sets(st.integers(0, queries - 1)), min_size=contexts, max_size=contexts)
     )
-    whole = Graph(stored(rates, documents), Rows.of(csr_array(np.array(shown).T)), queries)
+    whole = Graph(stored(rates, documents), WeightedRows.from_matrix(csr_array(np.array(shown).T)), queries)
     allowed = (
         None if within is None else stored([[float(q in w) for q in range(queries)] for w in within], queries)
     )
@@ -108,19 +108,21 @@ def test_what_is_shown_with_no_chance_is_no_utility_and_takes_no_room() -> None:
     """Stored zeros, for more documents than there are queries."""
     shown = csr_array((np.zeros(12), (np.tile(np.arange(6), 2), np.repeat(np.arange(2), 6))), shape=(6, 2))
     rates = csr_array(np.ones((2, 6)))
-    found = Graph(Rows.of(rates), Rows.of(shown), 2).best(
-        Rows.one(np.array([0], np.int32), np.ones(1, np.float32)), 3
+    found = Graph(WeightedRows.from_matrix(rates), WeightedRows.from_matrix(shown), 2).best(
+        WeightedRows.single(np.array([0], np.int32), np.ones(1, np.float32)), 3
     )
     assert found.query.tolist() == []
 
 
-def _large() -> tuple[Graph, Rows]:
+def _large() -> tuple[Graph, WeightedRows]:
     rng = np.random.default_rng(0)
     queries, documents, contexts = 60, 80, 900
     rates = csr_array(rng.poisson(0.1, (queries, documents)) * rng.random((queries, documents)))
     shown = csr_array(rng.poisson(0.2, (documents, queries)) * rng.random((documents, queries)))
     members = csr_array(rng.poisson(0.05, (contexts, queries)) * rng.random((contexts, queries)))
-    return Graph(Rows.of(rates), Rows.of(shown), queries), Rows.of(members)
+    return Graph(
+        WeightedRows.from_matrix(rates), WeightedRows.from_matrix(shown), queries
+    ), WeightedRows.from_matrix(members)
 
 
 def _same(one: Candidates, other: Candidates) -> bool:
@@ -179,8 +181,12 @@ def test_with_inverse_propensity_weights_the_expected_utility_is_the_mean_of_the
     for q, page in rankings.items():
         for a, rank in page.items():
             shown[a, q] = ZIPF(rank)
-    whole = Graph(Rows.of(csr_array(rates)), Rows.of(csr_array(shown)), logbook.QUERIES)
-    members = Rows.one(np.arange(logbook.QUERIES, dtype=np.int32), np.array(shares, np.float32))
+    whole = Graph(
+        WeightedRows.from_matrix(csr_array(rates)),
+        WeightedRows.from_matrix(csr_array(shown)),
+        logbook.QUERIES,
+    )
+    members = WeightedRows.single(np.arange(logbook.QUERIES, dtype=np.int32), np.array(shares, np.float32))
     found = dict(listed(whole.best(members, logbook.QUERIES), 1)[0])
     for q in rankings:
         weighed = sum(shares[s.query] * reference.utility(s, q, rankings, ZIPF) for s in searches)
@@ -192,8 +198,12 @@ def test_identity_1_by_hand() -> None:
     search = Search(0, (Click(0, 5),))
     rankings = {0: {0: 5}, 1: {0: 10}, 2: {0: 2}}
     shown: NDArray[np.float64] = np.array([[1 / 5, 1 / 10, 1 / 2]])
-    whole = Graph(Rows.of(csr_array(np.array([[5.0], [0.0], [0.0]]))), Rows.of(csr_array(shown)), 3)
-    found = listed(whole.best(Rows.one(np.array([0], np.int32), np.ones(1, np.float32)), 3), 1)[0]
+    whole = Graph(
+        WeightedRows.from_matrix(csr_array(np.array([[5.0], [0.0], [0.0]]))),
+        WeightedRows.from_matrix(csr_array(shown)),
+        3,
+    )
+    found = listed(whole.best(WeightedRows.single(np.array([0], np.int32), np.ones(1, np.float32)), 3), 1)[0]
     assert [q for q, _ in found] == [2, 0, 1]
     assert [u for _, u in found] == pytest.approx([2.5, 1.0, 0.5])
     assert dict(found) == pytest.approx({q: reference.utility(search, q, rankings, ZIPF) for q in rankings})

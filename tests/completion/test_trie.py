@@ -13,11 +13,11 @@ from wayword.completion.trie import (
     bare_trie,
     code_points,
     near,
-    read_only,
     trie_of,
     walk,
     word_ranges,
 )
+from wayword.store.arrays import read_only
 
 small = st.text(alphabet="ab ", max_size=9)
 wide = st.text(alphabet="aé語🙂 ", max_size=5)
@@ -28,11 +28,10 @@ sizes = st.sampled_from([1, 2, 3, 6, 1 << 20])
 def tries(texts: list[str], listed_from: int, listed: int) -> tuple[Trie, Trie]:
     """One with so many nodes listed, and one with none."""
     code = code_points(texts)
-    arrays = (code.values, code.starts[:-1], code.starts[1:])
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(module, "LISTED_FROM", listed_from)
         patched.setattr(module, "LISTED", listed)
-        return trie_of(*arrays), bare_trie(*arrays)
+        return trie_of(code), bare_trie(code)
 
 
 @given(texts, st.sampled_from([1, 2, 4]))

@@ -35,9 +35,9 @@ class Slow:
             self._keys(
                 int(a),
                 round(-2 * log(p, 2)),
-                wording.queries.values[wording.queries.starts[q] : wording.queries.starts[q + 1]].tolist(),
+                wording.queries.values[wording.queries.offsets[q] : wording.queries.offsets[q + 1]].tolist(),
                 wording.documents.values[
-                    wording.documents.starts[a] : wording.documents.starts[a + 1]
+                    wording.documents.offsets[a] : wording.documents.offsets[a + 1]
                 ].tolist(),
             )
             for q, a, p in zip(pairs.query.tolist(), pairs.document.tolist(), pairs.p.tolist(), strict=True)

@@ -71,7 +71,7 @@ def test_the_lexicon_is_given_words_that_more_than_one_have() -> None:
 def test_a_document_that_nobody_shows_has_no_title() -> None:
     pairs = Pairs.of(csr_array(np.array([[1.0, 0.0]])), clicked())
     wording = Wording.of(["red"], ["a", "b"], ["", ""], pairs)
-    assert np.diff(wording.titles.starts).tolist() == [1, 0]
+    assert np.diff(wording.titles.offsets).tolist() == [1, 0]
 
 
 def test_scripts_without_spaces_share_pairs_of_characters() -> None:

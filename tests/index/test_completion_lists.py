@@ -49,7 +49,7 @@ def test_a_text_finds_its_list(
     assert len(found) == len(keys)
     for key, number in zip(keys, numbers, strict=True):
         assert key in found
-        score = lists.score[lists.starts[number] : lists.starts[number + 1]].tolist()
+        score = lists.queries.weights[lists.queries.span(number)].tolist()
         whole = [
             Completion(SHOWN[q], s, SOURCES[4])
             for q, s in zip(queries[number], score, strict=True)
@@ -60,9 +60,7 @@ def test_a_text_finds_its_list(
     assert found.find("no such text \x1f", k, "any") is None
 
 
-@pytest.mark.parametrize(
-    "harm", ["list_of_any", "lists_query", "lists_starts", "lists_source", "lines_starts"]
-)
+@pytest.mark.parametrize("harm", ["list_of_any", "lists.values", "lists.offsets", "source", "lines.offsets"])
 def test_numbers_that_lead_outside_are_refused(harm: str, tmp_path: Path) -> None:
     shown = Strings.of(SHOWN)
     write(tmp_path, ["a", "b"], {"any": np.array([0, 1])}, _lists([[1, 2], [3]]), shown)

@@ -14,6 +14,7 @@ import shop as small
 from reference import Search
 from shop import Shop
 from wayword import run
+from wayword.completion.popular import popularity
 from wayword.engines import tables
 from wayword.engines.duck import DuckDB
 from wayword.logs.contexts import from_prefixes

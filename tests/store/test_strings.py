@@ -28,9 +28,9 @@ def test_half_a_surrogate_pair_is_no_text() -> None:
     assert list(Strings.of(["a\ud800b"])) == ["a?b"]
 
 
-def test_starts_that_lead_outside_are_refused(tmp_path: Path) -> None:
+def test_offsets_that_lead_outside_are_refused(tmp_path: Path) -> None:
     texts = Strings.of(["one", "two"])
-    texts.starts[1] = 99
+    texts.encoded.offsets[1] = 99
     texts.save(tmp_path, "texts")
-    with pytest.raises(ValueError, match="rows that do not follow"):
+    with pytest.raises(ValueError, match="rows of texts that do not follow"):
         Strings.load(tmp_path, "texts")

@@ -226,7 +226,7 @@ def test_a_newer_format_is_left_alone(undisturbed: Made, tmp_path: Path) -> None
     ):
         told = wayword(*command)
         assert told.code == 2
-        assert "was written by Wayword 9.9 in format 2" in told.err
+        assert f"was written by Wayword 9.9 in format {FORMAT + 1}" in told.err
     assert (hashes(workspace), sorted(p.stat().st_mtime_ns for p in workspace.rglob("*"))) == before
 
 

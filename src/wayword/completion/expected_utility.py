@@ -17,8 +17,9 @@ from wayword.completion.candidates import SOURCES, Candidates
 from wayword.completion.context_affinity import Affinity
 from wayword.completion.prefix_matcher import Beginnings
 from wayword.completion.remembered import Remembered
-from wayword.completion.sparse_topk import Graph, Lift, Rows
+from wayword.completion.sparse_topk import Graph, Lift
 from wayword.logs.contexts import PREFIX
+from wayword.store.compressed_rows import WeightedRows
 
 ANY, PREFIXED = MODES = ("any", "prefix")
 """`any`: every query that leads there; `prefix`: only queries that the typed text, or its correction, begins."""
@@ -44,17 +45,16 @@ _SOURCE = {"exact": SOURCES.index("graph")} | {
 class Typed:
     """What contexts may become: a row of queries with weights each, and how they were found (places in `SOURCES`)."""
 
-    members: Rows
+    members: WeightedRows
     source: NDArray[np.int8]
     onward: NDArray[np.bool_]
     """Of each member, whether it goes on from the text as it was understood. A recorded prefix may become others."""
 
-    def within(self, mode: str) -> Rows | None:
+    def within(self, mode: str) -> WeightedRows | None:
         """What may be shown in a mode: None is everything."""
         if mode != PREFIXED:
             return None
-        starts = np.r_[0, np.cumsum(self.onward, dtype=np.int64)][self.members.starts]
-        return Rows(starts, self.members.column[self.onward], self.members.value[self.onward])
+        return self.members.select(self.onward)
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Recorded:
     """Prefixes as they were typed, if the log has them: how many searches of each query showed each of them."""
 
     prefixes: list[str]
-    searches: Rows
+    searches: WeightedRows
     of_query: NDArray[np.float32]
 
 
@@ -103,15 +103,17 @@ class GraphRetriever:
     def retrieve_text(self, text: str, k: int, mode: str = ANY) -> Candidates:
         """As `retrieve`, for one text of whose context nothing is known: to make a table of it takes a while."""
         query, weight, onward, source = self._matched(text)
-        typed = Typed(Rows.one(query, weight), np.array([source], np.int8), onward)
+        typed = Typed(WeightedRows.single(query, weight), np.array([source], np.int8), onward)
         return self._best(typed, k, typed.within(mode), lift=None)
 
-    def score(self, contexts: pa.Table, typed: Typed, k: int, within: Rows | None = None) -> Candidates:
+    def score(
+        self, contexts: pa.Table, typed: Typed, k: int, within: WeightedRows | None = None
+    ) -> Candidates:
         """The best k for each context, of all queries or only those `within`."""
         lift = Lift(*self.documents_in.rows(contexts)) if self.documents_in else None
         return self._best(typed, k, within, lift)
 
-    def _best(self, typed: Typed, k: int, within: Rows | None, lift: Lift | None) -> Candidates:
+    def _best(self, typed: Typed, k: int, within: WeightedRows | None, lift: Lift | None) -> Candidates:
         found = self.graph.best(
             typed.members,
             k,
@@ -126,30 +128,25 @@ class GraphRetriever:
     def own_utility(self, typed: Typed) -> NDArray[np.float64]:
         """That of typing on: what the queries that each context becomes do for those who issue them. Never zero."""
         members = typed.members
-        context = np.repeat(np.arange(len(members)), np.diff(members.starts))
-        total = np.bincount(context, weights=members.value * self.own[members.column], minlength=len(members))
+        utility = members.weights * self.own[members.values]
+        total = np.bincount(members.owner, weights=utility, minlength=len(members))
         return np.maximum(total, 1e-12)
 
     def accepted(self, typed: Typed, k: int, mode: str = ANY) -> Candidates:
         """The k queries that each context becomes most often, with how probable that is."""
         members = typed.within(mode) or typed.members
-        context = np.repeat(np.arange(len(members), dtype=np.int32), np.diff(members.starts))
-        weight = members.value * self.popularity[members.column]
+        context = members.owner.astype(np.int32)
+        weight = members.weights * self.popularity[members.values]
         total = np.bincount(context, weights=weight, minlength=len(members))
         share = (weight / np.maximum(total, 1e-12)[context]).astype(np.float32)
         kept = np.flatnonzero(share > 0)
         return Candidates.sorted(
-            context[kept], members.column[kept], share[kept], typed.source[context[kept]]
+            context[kept], members.values[kept], share[kept], typed.source[context[kept]]
         ).top(k)
 
     def demand(self, contexts: pa.Table, typed: Typed) -> csr_array:
         """contexts × documents."""
-        rates, members = self.graph.rates, typed.members
-        mixed = csr_array(
-            (members.value, members.column, members.starts), shape=(len(members), self.graph.universe)
-        ) @ csr_array(
-            (rates.value, rates.column, rates.starts), shape=(self.graph.universe, self.graph.documents)
-        )
+        mixed = typed.members.matrix(self.graph.universe) @ self.graph.rates.matrix(self.graph.documents)
         if self.documents_in:
             factor, row = self.documents_in.rows(contexts)
             if len(factor):
@@ -160,17 +157,16 @@ class GraphRetriever:
     def typed(self, contexts: pa.Table) -> Typed:
         """What each context may become."""
         found = [self._matched(prefix) for prefix in contexts[PREFIX].to_pylist()]
-        starts = np.zeros(len(found) + 1, np.int64)
-        np.cumsum([len(query) for query, *_ in found], out=starts[1:])
+        lengths = np.fromiter((len(query) for query, *_ in found), np.int64, len(found))
         query = np.concatenate([*(query for query, *_ in found), np.zeros(0, np.int32)])
         weight = np.concatenate([*(weight for _, weight, *_ in found), np.zeros(0, np.float32)])
         onward = np.concatenate([*(onward for *_, onward, _ in found), np.zeros(0, np.bool_)])
         if self.queries_in:
             factor, row = self.queries_in.rows(contexts)
             if len(factor):
-                weight = weight * factor[np.repeat(row, np.diff(starts)), query]
+                weight = weight * factor[np.repeat(row, lengths), query]
         source = np.fromiter((source for *_, source in found), np.int8, len(found))
-        return Typed(Rows(starts, query, weight), source, onward)
+        return Typed(WeightedRows.from_lengths(query, lengths, weight), source, onward)
 
     def _match(self, prefix: str) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.bool_], int]:
         """Queries, their weights, whether each goes on from the prefix, and the source."""
@@ -216,9 +212,9 @@ def _as_recorded(
     recorded: Recorded, place: int, query: NDArray[np.int32], weight: NDArray[np.float32]
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """The share of each query's searches that showed this prefix, one search more typed as cut prefixes are."""
-    at = slice(recorded.searches.starts[place], recorded.searches.starts[place + 1])
-    both = np.union1d(recorded.searches.column[at], query).astype(np.int32)
+    at = recorded.searches.span(place)
+    both = np.union1d(recorded.searches.values[at], query).astype(np.int32)
     shown = np.zeros(len(both), np.float32)
-    shown[np.searchsorted(both, recorded.searches.column[at])] = recorded.searches.value[at]
+    shown[np.searchsorted(both, recorded.searches.values[at])] = recorded.searches.weights[at]
     shown[np.searchsorted(both, query)] += weight
     return both, shown / (recorded.of_query[both] + np.float32(1.0))

@@ -13,8 +13,8 @@ from wayword.completion.blending import dialled
 from wayword.completion.candidates import Candidates, Retriever
 from wayword.completion.diversify import diversify
 from wayword.completion.expected_utility import ANY, GraphRetriever, Typed
-from wayword.completion.sparse_topk import Rows
 from wayword.logs.contexts import PREFIX
+from wayword.store.compressed_rows import WeightedRows
 
 NAMES = ("logged", "random", "popular", "retriever", "unbiased", "expected", "diverse", "oracle")
 DEFAULT = "expected"
@@ -67,7 +67,7 @@ class Expected:
         self, contexts: pa.Table, typed: Typed, useful: Candidates, k: int, mode: str
     ) -> Candidates:
         probable = self.retriever.accepted(typed, k, mode)
-        rows = Rows(
+        rows = WeightedRows(
             np.searchsorted(probable.context, np.arange(contexts.num_rows + 1)).astype(np.int64),
             probable.query,
             probable.score,

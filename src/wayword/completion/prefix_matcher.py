@@ -30,14 +30,13 @@ from wayword.completion.trie import (
     code_points,
     code_points_of,
     near,
-    read_only,
     spread,
     trie_of,
     walk,
 )
 from wayword.completion.word_index import WordIndex
-from wayword.store.arrays import check_numbers, check_starts, mapped
-from wayword.store.compressed_rows import Ragged
+from wayword.store.arrays import load_array, read_only
+from wayword.store.compressed_rows import CompressedRows
 
 SOURCES = ("exact", "typo", "words", "similar", "shorter")
 MAX_VISITS = 20_000
@@ -61,10 +60,10 @@ class Beginnings:
     [([0, 1], 'exact'), ([1], 'typo'), ([2], 'words')]
     """
 
-    def __init__(self, texts: Ragged, wanted: NDArray[np.int32], words: WordIndex) -> None:
-        self._texts = _frozen(texts)
+    def __init__(self, texts: CompressedRows, wanted: NDArray[np.int32], words: WordIndex) -> None:
+        self._texts = texts.read_only()
         self.wanted = read_only(wanted)
-        self._words = WordIndex(_frozen(words.words), _frozen(words.texts), _frozen(words.contents))
+        self._words = WordIndex(words.words.read_only(), words.texts.read_only(), words.contents.read_only())
 
     @classmethod
     def build(cls, texts: Sequence[str], wanted: NDArray[np.bool_]) -> "Beginnings":
@@ -76,30 +75,21 @@ class Beginnings:
     @cached_property
     def _wanted_texts(self) -> Trie:
         """Made when it is first needed: to load compiled code takes longer than to open an index."""
-        begin, end = self._texts.starts[:-1], self._texts.starts[1:]
-        return trie_of(self._texts.values, begin[self.wanted], end[self.wanted])
+        return trie_of(self._texts, self.wanted)
 
     def save(self, folder: Path) -> None:
         """Write the arrays, one file each."""
         folder.mkdir(parents=True, exist_ok=True)
         np.save(folder / "wanted.npy", self.wanted)
-        for name, rows in self._rows().items():
-            np.save(folder / f"{name}.npy", rows.values)
-            np.save(folder / f"{name}-starts.npy", rows.starts)
+        self._texts.save(folder, "texts")
+        self._words.save(folder)
 
     @classmethod
     def load(cls, folder: Path) -> "Beginnings":
         """Map the arrays of `save` into memory."""
-        texts, words, of_word, of_text = (
-            _rows(folder, name) for name in ("texts", "words", "texts-of-word", "words-of-text")
-        )
-        wanted = mapped(folder / "wanted.npy", np.int32)
-        check_numbers(wanted, len(texts.starts) - 1)
-        check_numbers(of_word.values, len(wanted))
-        check_numbers(of_text.values, len(words.starts) - 1)
-        if len(of_word.starts) != len(words.starts) or len(of_text.starts) != len(wanted) + 1:
-            raise ValueError("found an index of words that is not of these queries")
-        return cls(texts, wanted, WordIndex(words, of_word, of_text))
+        texts = CompressedRows.load(folder, "texts")
+        wanted = load_array(folder / "wanted.npy", np.int32, below=len(texts))
+        return cls(texts, wanted, WordIndex.load(folder, len(wanted)))
 
     def starting(self, prefix: str) -> tuple[int, int]:
         """The range of all queries that start with the prefix, wanted or not; one that equals it does.
@@ -108,8 +98,7 @@ class Beginnings:
         (0, 2)
         """
         typed = code_points_of(prefix)
-        starts = self._texts.starts
-        length, low, high, _ = walk(bare_trie(self._texts.values, starts[:-1], starts[1:]), typed)
+        length, low, high, _ = walk(bare_trie(self._texts), typed)
         return (low, high) if length == len(typed) else (low, low)
 
     def matches(self, prefix: str) -> Matches:
@@ -153,14 +142,6 @@ class Beginnings:
             ranges = again if len(again) else ranges
         return spread(ranges)
 
-    def _rows(self) -> dict[str, Ragged]:
-        return {
-            "texts": self._texts,
-            "words": self._words.words,
-            "texts-of-word": self._words.texts,
-            "words-of-text": self._words.contents,
-        }
-
 
 def allowed_edits(length: int) -> int:
     """How many edits a typed text of so many characters may need.
@@ -174,13 +155,3 @@ def allowed_edits(length: int) -> int:
 def _alike(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Rows of the same weight."""
     return rows, np.ones(len(rows), np.float32)
-
-
-def _frozen(rows: Ragged) -> Ragged:
-    return Ragged(read_only(rows.values), read_only(rows.starts))
-
-
-def _rows(folder: Path, name: str) -> Ragged:
-    rows = Ragged(mapped(folder / f"{name}.npy", np.int32), mapped(folder / f"{name}-starts.npy", np.int64))
-    check_starts(rows.starts, len(rows.values))
-    return rows

@@ -1,4 +1,4 @@
-"""The graph retriever on disk: arrays that are mapped into memory and looked over, and nothing that runs code."""
+"""The graph retriever on disk: memory-mapped arrays, checked when they are loaded, and nothing that runs code."""
 
 import json
 from collections.abc import Sequence
@@ -10,21 +10,28 @@ from numpy.typing import NDArray
 from wayword.completion.context_affinity import Affinity
 from wayword.completion.expected_utility import GraphRetriever, Recorded
 from wayword.completion.prefix_matcher import Beginnings
-from wayword.completion.sparse_topk import Graph, Rows
-from wayword.store.arrays import check_numbers, check_starts, mapped
+from wayword.completion.sparse_topk import Graph
+from wayword.demand.artefact import DEMAND, EXPOSURE, OWN
+from wayword.store.arrays import load_array
+from wayword.store.compressed_rows import WeightedRows
 
 BEGINNINGS, DOCUMENTS_IN, QUERIES_IN = "beginnings", "documents_in", "queries_in"
 
 
 def save(retriever: GraphRetriever, folder: Path) -> None:
     """All but the texts of the queries and how popular they are, which others keep."""
-    save_rows(retriever.graph.rates, folder, "rates")
-    save_rows(retriever.graph.returned, folder, "returned")
+    retriever.graph.rates.save(folder, DEMAND)
+    retriever.graph.returned.save(folder, EXPOSURE)
+    np.save(folder / f"{OWN}.npy", retriever.own, allow_pickle=False)
+    save_matching(retriever, folder)
+
+
+def save_matching(retriever: GraphRetriever, folder: Path) -> None:
+    """What is known of typed texts: all but the graph, which is the artefact `demand`."""
     np.save(folder / "typed.npy", retriever.typing, allow_pickle=False)
-    np.save(folder / "own.npy", retriever.own, allow_pickle=False)
     retriever.beginnings.save(folder / BEGINNINGS)
     if recorded := retriever.recorded:
-        save_rows(recorded.searches, folder, "recorded")
+        recorded.searches.save(folder, "recorded")
         np.save(folder / "recorded_of_query.npy", recorded.of_query, allow_pickle=False)
         (folder / "recorded.json").write_text(
             json.dumps(recorded.prefixes, ensure_ascii=False, indent=2) + "\n", encoding="utf-8"
@@ -34,56 +41,49 @@ def save(retriever: GraphRetriever, folder: Path) -> None:
             save_affinity(affinity, folder, kind)
 
 
+def load_graph(folder: Path, queries: int, part: str = "") -> tuple[Graph, NDArray[np.float32]]:
+    """Map demand, exposure and the queries' own utilities into memory; `part` is a folder with another demand."""
+    exposure = WeightedRows.load(folder, EXPOSURE, below=queries)
+    demand = WeightedRows.load(folder / part, DEMAND, below=len(exposure), rows=queries)
+    own = load_array(folder / part / f"{OWN}.npy", np.float32, shape=(queries,))
+    return Graph(demand, exposure, queries), own
+
+
 def load(
-    folder: Path, texts: Sequence[str], popularity: NDArray[np.int64], *, threads: int = 1
+    folder: Path,
+    texts: Sequence[str],
+    popularity: NDArray[np.int64],
+    *,
+    graph: Path | None = None,
+    threads: int = 1,
 ) -> GraphRetriever:
-    """What `save` wrote."""
-    returned = load_rows(folder, "returned", len(texts))
+    """Map the files of `save` into memory; where the graph is in another folder, the files of `save_matching`."""
+    each = (len(texts),)
+    if popularity.shape != each:
+        raise ValueError(
+            f"found {popularity.shape} popularities, expected one for each of {len(texts)} queries"
+        )
+    loaded, own = load_graph(graph or folder, len(texts))
     recorded = None
     if (folder / "recorded.json").exists():
         prefixes = json.loads((folder / "recorded.json").read_text(encoding="utf-8"))
         recorded = Recorded(
             prefixes,
-            load_rows(folder, "recorded", len(texts), len(prefixes)),
-            mapped(folder / "recorded_of_query.npy", np.float32),
+            WeightedRows.load(folder, "recorded", below=len(texts), rows=len(prefixes)),
+            load_array(folder / "recorded_of_query.npy", np.float32, shape=each),
         )
-    typed, own = mapped(folder / "typed.npy", np.float32), mapped(folder / "own.npy", np.float32)
-    for array in (typed, own, popularity):
-        if array.shape != (len(texts),):
-            raise ValueError(f"found {array.shape} numbers, expected one for each of {len(texts)} queries")
     return GraphRetriever(
         texts,
         Beginnings.load(folder / BEGINNINGS),
-        Graph(load_rows(folder, "rates", len(returned), len(texts)), returned, len(texts)),
-        typed=typed,
+        loaded,
+        typed=load_array(folder / "typed.npy", np.float32, shape=each),
         own=own,
         popularity=popularity,
         recorded=recorded,
-        documents_in=load_affinity(folder, DOCUMENTS_IN, len(returned)),
+        documents_in=load_affinity(folder, DOCUMENTS_IN, loaded.documents),
         queries_in=load_affinity(folder, QUERIES_IN, len(texts)),
         threads=threads,
     )
-
-
-def save_rows(rows: Rows, folder: Path, name: str) -> None:
-    """Three files that `load_rows` maps into memory."""
-    for part in ("starts", "column", "value"):
-        np.save(folder / f"{name}_{part}.npy", getattr(rows, part), allow_pickle=False)
-
-
-def load_rows(folder: Path, name: str, columns: int, rows: int | None = None) -> Rows:
-    """What `save_rows` wrote of a matrix of that size; it stays on disk until it is used."""
-    found = Rows(
-        mapped(folder / f"{name}_starts.npy", np.int64),
-        mapped(folder / f"{name}_column.npy", np.int32),
-        mapped(folder / f"{name}_value.npy", np.float32),
-    )
-    check_starts(found.starts, len(found.column))
-    check_starts(found.starts, len(found.value))
-    check_numbers(found.column, columns)
-    if rows is not None and len(found) != rows:
-        raise ValueError(f"found {len(found)} rows of {name}, expected {rows}")
-    return found
 
 
 def save_affinity(affinity: Affinity, folder: Path, name: str) -> None:
@@ -94,16 +94,12 @@ def save_affinity(affinity: Affinity, folder: Path, name: str) -> None:
 
 
 def load_affinity(folder: Path, name: str, owners: int) -> Affinity | None:
-    """What `save_affinity` wrote, if anything."""
+    """Map the files of `save_affinity` into memory; None if there are none."""
     if not (folder / f"{name}.json").exists():
         return None
     values = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     factors = {
-        column: mapped(folder / f"{name}_{number}.npy", np.float32) for number, column in enumerate(values)
+        column: load_array(folder / f"{name}_{number}.npy", np.float32, shape=(len(known) + 1, owners))
+        for number, (column, known) in enumerate(values.items())
     }
-    for column, known in values.items():
-        if factors[column].shape != (len(known) + 1, owners):
-            raise ValueError(
-                f"found factors {factors[column].shape} of {column}, expected {len(known) + 1} × {owners}"
-            )
     return Affinity(values, factors)

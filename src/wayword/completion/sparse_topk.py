@@ -22,6 +22,7 @@ from scipy.sparse import csr_array
 from wayword.completion.candidates import Candidates
 from wayword.errors import WaywordError
 from wayword.numba_jit import compiled
+from wayword.store.compressed_rows import WeightedRows
 
 CONTEXTS_AT_ONCE = 256
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -41,30 +42,6 @@ def exposure(rankings: pa.Table, propensity: pa.Table, shape: tuple[int, int]) -
         )
     p = p_of_known[by_rank[np.searchsorted(known, ranks, sorter=by_rank)]][each]
     return csr_array((p, (rankings["query"].to_numpy(), rankings["document"].to_numpy())), shape=shape)
-
-
-@dataclass(frozen=True)
-class Rows:
-    """A sparse matrix as three arrays of fixed types, so that one compiled function fits, also memory-mapped."""
-
-    starts: NDArray[np.int64]
-    column: NDArray[np.int32]
-    value: NDArray[np.float32]
-
-    @classmethod
-    def of(cls, matrix: csr_array) -> "Rows":
-        """From SciPy's."""
-        return cls(
-            matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float32)
-        )
-
-    @classmethod
-    def one(cls, column: NDArray[np.int32], value: NDArray[np.float32]) -> "Rows":
-        """A single row."""
-        return cls(np.array([0, len(column)], np.int64), column, value)
-
-    def __len__(self) -> int:
-        return len(self.starts) - 1
 
 
 @compiled
@@ -107,7 +84,7 @@ class Scratch:
         )
 
 
-_NO_COLUMN, _NO_VALUE = np.zeros(0, np.int32), np.zeros(0, np.float32)
+_NO_VALUES, _NO_WEIGHTS = np.zeros(0, np.int32), np.zeros(0, np.float32)
 
 
 @dataclass(frozen=True)
@@ -128,8 +105,8 @@ class Graph:
     """Queries, what people want who issue them (`rates`: queries × documents), and who returns what (`returned`:
     documents × queries with p[rank])."""
 
-    rates: Rows
-    returned: Rows
+    rates: WeightedRows
+    returned: WeightedRows
     universe: int
     """How many queries may be suggested."""
     _spare: list[Scratch] = field(default_factory=list, repr=False)
@@ -141,11 +118,11 @@ class Graph:
 
     def best(
         self,
-        members: Rows,
+        members: WeightedRows,
         k: int,
         *,
         lift: Lift | None = None,
-        within: Rows | None = None,
+        within: WeightedRows | None = None,
         documents: int | NDArray[np.int64] = 0,
         threads: int = 1,
     ) -> Candidates:
@@ -159,7 +136,7 @@ class Graph:
         query, score = np.full((contexts, k), -1, np.int32), np.zeros((contexts, k), np.float32)
         lifted = lift or Lift.none(contexts)
         most = np.full(contexts, documents, np.int64)
-        allowed = within or Rows(np.zeros(contexts + 1, np.int64), _NO_COLUMN, _NO_VALUE)
+        allowed = within or WeightedRows(np.zeros(contexts + 1, np.int64), _NO_VALUES, _NO_WEIGHTS)
 
         def walk(first: int) -> None:
             try:
@@ -169,11 +146,11 @@ class Graph:
             _walk(
                 first,
                 min(first + CONTEXTS_AT_ONCE, contexts),
-                (members.starts, members.column, members.value),
-                (self.rates.starts, self.rates.column, self.rates.value),
-                (self.returned.starts, self.returned.column, self.returned.value),
+                members.arrays,
+                self.rates.arrays,
+                self.returned.arrays,
                 (lifted.factor, lifted.row),
-                (allowed.starts, allowed.column),
+                allowed.arrays,
                 within is not None,
                 most,
                 (scratch.demand, scratch.documents, scratch.allowed, scratch.slot_query, scratch.slot_value),
@@ -182,19 +159,19 @@ class Graph:
             )
             self._spare.append(scratch)
 
-        starts = range(0, contexts, CONTEXTS_AT_ONCE)
-        if threads == 1 or len(starts) < 2:
-            for first in starts:
+        firsts = range(0, contexts, CONTEXTS_AT_ONCE)
+        if threads == 1 or len(firsts) < 2:
+            for first in firsts:
                 walk(first)
         else:
             with ThreadPoolExecutor(threads) as pool:
-                list(pool.map(walk, starts))
+                list(pool.map(walk, firsts))
         found = query >= 0
         return Candidates(np.nonzero(found)[0].astype(np.int32), query[found], score[found])
 
 
 def best_queries(
-    demand: csr_array, exposures: csr_array, k: int, *, within: Rows | None = None, threads: int = 1
+    demand: csr_array, exposures: csr_array, k: int, *, within: WeightedRows | None = None, threads: int = 1
 ) -> Candidates:
     """The k queries of highest expected utility for each row of demand (contexts × documents), none of utility 0.
 
@@ -209,8 +186,10 @@ def best_queries(
     """
     contexts = demand.shape[0]
     each = np.arange(contexts, dtype=np.int32)
-    members = Rows(np.arange(contexts + 1, dtype=np.int64), each, np.ones(contexts, np.float32))
-    graph = Graph(Rows.of(demand), Rows.of(csr_array(exposures.T)), exposures.shape[0])
+    members = WeightedRows(np.arange(contexts + 1, dtype=np.int64), each, np.ones(contexts, np.float32))
+    graph = Graph(
+        WeightedRows.from_matrix(demand), WeightedRows.from_matrix(csr_array(exposures.T)), exposures.shape[0]
+    )
     return graph.best(members, k, within=within, threads=threads)
 
 
@@ -231,14 +210,14 @@ def _walk(
 ) -> None:
     """Fill the rows `first` to `last` of `query` and `score`, best first, ties by query number."""
     demand, documents, allowed, slot_query, slot_value = scratch
-    within_starts, within_query = within
+    within_offsets, within_query, _ = within
     for context in range(first, last):
         wanted = _add_demands(context, members, rates, lift, demand, documents)
         least = 0.0
         if 0 < most[context] < wanted:
             last_kept = wanted - most[context]
             least = np.partition(demand[documents[:wanted]], last_kept)[last_kept]
-        only = within_query[within_starts[context] : within_starts[context + 1]]
+        only = within_query[within_offsets[context] : within_offsets[context + 1]]
         if restricted:
             allowed[only] = True
         followed, entries = _follow(returned, demand, documents[:wanted], least)
@@ -254,14 +233,14 @@ def _walk(
 @compiled
 def _add_demands(context: Any, members: Any, rates: Any, lift: Any, demand: Any, documents: Any) -> Any:
     """Add up what the queries of a context want. Returns how many `documents` that are."""
-    member_starts, member_query, member_weight = members
-    rate_starts, rate_document, rate = rates
+    member_offsets, member_query, member_weight = members
+    rate_offsets, rate_document, rate = rates
     factor, factor_row = lift
     row = factor_row[context]
     wanted = 0
-    for m in range(member_starts[context], member_starts[context + 1]):
+    for m in range(member_offsets[context], member_offsets[context + 1]):
         q, weight = member_query[m], member_weight[m]
-        for j in range(rate_starts[q], rate_starts[q + 1]):
+        for j in range(rate_offsets[q], rate_offsets[q + 1]):
             amount = weight * rate[j]
             document = rate_document[j]
             if row >= 0:
@@ -281,7 +260,7 @@ def _follow(returned: Any, demand: Any, documents: Any, least: Any) -> Any:
 
     Returns how many these are, and how often any query returns one of them.
     """
-    page_starts, _, _ = returned
+    page_offsets, _, _ = returned
     followed, entries = 0, 0
     for document in documents:
         if demand[document] < least:
@@ -289,7 +268,7 @@ def _follow(returned: Any, demand: Any, documents: Any, least: Any) -> Any:
             continue
         documents[followed] = document
         followed += 1
-        entries += page_starts[document + 1] - page_starts[document]
+        entries += page_offsets[document + 1] - page_offsets[document]
     return followed, entries
 
 
@@ -305,12 +284,12 @@ def _add_utilities(
     bits: Any,
 ) -> None:
     """Add up what each query's page is worth, in the first 2**bits slots, and clear the demand."""
-    page_starts, page_query, page_p = returned
+    page_offsets, page_query, page_p = returned
     shift, last = np.uint64(64 - bits), (1 << bits) - 1
     for document in documents:
         amount = demand[document]
         demand[document] = 0.0
-        for j in range(page_starts[document], page_starts[document + 1]):
+        for j in range(page_offsets[document], page_offsets[document + 1]):
             q, part = page_query[j], amount * page_p[j]
             if part <= 0.0 or (restricted and not allowed[q]):
                 continue

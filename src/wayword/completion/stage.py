@@ -19,7 +19,7 @@ from wayword.completion.popular import popularity
 from wayword.completion.prefix_matcher import Beginnings
 from wayword.completion.sparse_topk import Graph
 from wayword.config import PrefixConfig
-from wayword.demand.stage import EARLY
+from wayword.demand.artefact import EARLY
 from wayword.engines import Engine, tables
 from wayword.engines.tables import tables_in
 from wayword.logs import contexts_stage

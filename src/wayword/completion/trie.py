@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayword.numba_jit import compiled
-from wayword.store.compressed_rows import Ragged
+from wayword.store.arrays import read_only
+from wayword.store.compressed_rows import CompressedRows
 from wayword.text_arrays import characters
 
 _NONE = 1 << 30
@@ -28,10 +29,10 @@ LISTED_FROM, LISTED = 32, 1 << 20
 """Nodes of so many texts are listed, with their children, but so many at most, those nearest to the root."""
 
 
-def code_points(texts: Sequence[str]) -> Ragged:
+def code_points(texts: Sequence[str]) -> CompressedRows:
     """The characters of each text with room for -1, the end."""
-    found = characters(texts)
-    return Ragged(found.values.view(np.int32), found.starts)
+    unsigned = characters(texts)
+    return CompressedRows(unsigned.offsets, unsigned.values.view(np.int32))
 
 
 def code_points_of(text: str) -> NDArray[np.int32]:
@@ -53,26 +54,22 @@ Trie = tuple[Texts, Nodes]
 """A plain tuple: what Numba keeps on disk of a class could not be read once the class has another name."""
 
 
-def trie_of(code: NDArray[np.int32], begin: NDArray[np.int64], end: NDArray[np.int64]) -> Trie:
-    """Of these texts, with nodes listed: for texts that are searched often."""
-    texts, _ = bare_trie(code, begin, end)
+def trie_of(codes: CompressedRows, chosen: NDArray[Any] | None = None) -> Trie:
+    """The trie of texts, or of the chosen ones, with nodes listed: for texts that are searched often."""
+    texts, _ = bare_trie(codes, chosen)
     character, low, high, child = _listed(texts, LISTED_FROM, LISTED)
     return texts, (read_only(character), read_only(low), read_only(high), read_only(child))
 
 
-def bare_trie(code: NDArray[np.int32], begin: NDArray[np.int64], end: NDArray[np.int64]) -> Trie:
-    """Of these texts, with no node listed but the root."""
+def bare_trie(codes: CompressedRows, chosen: NDArray[Any] | None = None) -> Trie:
+    """The trie of texts, or of the chosen ones, with no node listed but the root."""
+    begin, end = codes.offsets[:-1], codes.offsets[1:]
+    if chosen is not None:
+        begin, end = begin[chosen], end[chosen]
     character, low, high, child = (
         read_only(np.array(numbers, np.int32)) for numbers in ([-1], [0], [len(begin)], [1, 1])
     )
-    return (read_only(code), read_only(begin), read_only(end)), (character, low, high, child)
-
-
-def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """A plain view: kernels are compiled for one kind of array, built or mapped."""
-    view = np.asarray(array).view()
-    view.setflags(write=False)
-    return view
+    return (read_only(codes.values), read_only(begin), read_only(end)), (character, low, high, child)
 
 
 @compiled

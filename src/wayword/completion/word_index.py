@@ -6,6 +6,8 @@ Words are numbered in the order of their code points, so a word that is still be
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +20,7 @@ from wayword.completion.trie import (
     word_ranges,
 )
 from wayword.numba_jit import compiled
-from wayword.store.compressed_rows import Ragged
+from wayword.store.compressed_rows import CompressedRows
 
 MAX_CANDIDATES = 1 << 14
 """So many texts of the rarest typed word are looked at, those of the lowest words first."""
@@ -32,15 +34,17 @@ MOST_ALIKE, SHARPNESS = 50, 4
 """So many texts are taken for like the typed one, each by this power of its likeness."""
 CORRECTED_FROM = 3
 """Shorter words are taken as they are: one edit makes nearly any of them out of any other."""
+Arrays = tuple[NDArray[Any], ...]
+"""(offsets, values) of `CompressedRows`."""
 
 
 @dataclass(frozen=True)
 class WordIndex:
     """`words` are the code points of the sorted words, `texts` the texts of each word, `contents` the reverse."""
 
-    words: Ragged
-    texts: Ragged
-    contents: Ragged
+    words: CompressedRows
+    texts: CompressedRows
+    contents: CompressedRows
 
     @classmethod
     def build(cls, texts: Sequence[str]) -> "WordIndex":
@@ -50,24 +54,40 @@ class WordIndex:
         number = {word: place for place, word in enumerate(words)}
         lengths = np.fromiter(map(len, split), dtype=np.int64, count=len(split))
         flat = np.fromiter((number[word] for found in split for word in found), dtype=np.int32)
-        contents = Ragged.from_lengths(flat, lengths)
+        contents = CompressedRows.from_lengths(flat, lengths)
         by_word = np.argsort(flat, kind="stable")
         return cls(
             code_points(words),
-            Ragged.from_lengths(
+            CompressedRows.from_lengths(
                 contents.owner[by_word].astype(np.int32), np.bincount(flat, minlength=len(words))
             ),
             contents,
         )
 
+    def save(self, folder: Path) -> None:
+        """Write the arrays, one file each."""
+        self.words.save(folder, "words")
+        self.texts.save(folder, "texts_of_word")
+        self.contents.save(folder, "words_of_text")
+
+    @classmethod
+    def load(cls, folder: Path, texts: int) -> "WordIndex":
+        """Map the arrays of `save`, of so many texts, into memory."""
+        words = CompressedRows.load(folder, "words")
+        return cls(
+            words,
+            CompressedRows.load(folder, "texts_of_word", below=texts, rows=len(words)),
+            CompressedRows.load(folder, "words_of_text", below=len(words), rows=texts),
+        )
+
     @cached_property
     def _trie(self) -> Trie:
-        return trie_of(self.words.values, self.words.starts[:-1], self.words.starts[1:])
+        return trie_of(self.words)
 
     @cached_property
     def _telling(self) -> NDArray[np.float64]:
         """How much each word tells: its rarity, squared."""
-        return np.log1p((len(self.contents.starts) - 1) / np.diff(self.texts.starts)) ** 2
+        return np.log1p(len(self.contents) / self.texts.lengths) ** 2
 
     def containing(self, typed: NDArray[np.int32], *, corrected: bool) -> NDArray[np.int64]:
         """The texts that contain every typed word, the last as the beginning of a word; ascending.
@@ -85,10 +105,8 @@ class WordIndex:
         ranges, owner, known = word_ranges(self._trie, typed, corrected_from, MAX_VISITS)
         if not known:
             return np.zeros(0, np.int64)
-        candidates = _rarest(self.texts.values, self.texts.starts, ranges, owner, MAX_CANDIDATES)
-        return _with_every_word(
-            self.contents.values, self.contents.starts, candidates, ranges, owner, MAX_COMPARISONS
-        )
+        candidates = _rarest(self.texts.arrays, ranges, owner, MAX_CANDIDATES)
+        return _with_every_word(self.contents.arrays, candidates, ranges, owner, MAX_COMPARISONS)
 
     def knows(self, typed: NDArray[np.int32]) -> bool:
         """Whether every typed word is one of the words, the last at least the beginning of one.
@@ -108,22 +126,13 @@ class WordIndex:
         ([1, 2], [100.0, 52.0])
         """
         ranges = known_words(self._trie, typed, CORRECTED_FROM)
-        return _most_alike(
-            self.texts.values,
-            self.texts.starts,
-            self.contents.values,
-            self.contents.starts,
-            self._telling,
-            ranges,
-        )
+        return _most_alike(self.texts.arrays, self.contents.arrays, self._telling, ranges)
 
 
 @compiled
 def _most_alike(
-    texts: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    contents: NDArray[np.int32],
-    content_starts: NDArray[np.int64],
+    texts: Arrays,
+    contents: Arrays,
     telling: NDArray[np.float64],
     ranges: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
@@ -131,9 +140,11 @@ def _most_alike(
 
     `telling` is each word's rarity².
     """
-    of_word = starts[ranges[:, 1]] - starts[ranges[:, 0]]
-    keys = _texts_of_words(texts, starts, ranges, of_word)
-    size = len(content_starts) - 1
+    text_offsets, _ = texts
+    word_offsets, words = contents
+    of_word = text_offsets[ranges[:, 1]] - text_offsets[ranges[:, 0]]
+    keys = _texts_of_words(texts, ranges, of_word)
+    size = len(word_offsets) - 1
     told = np.log1p(size / np.maximum(of_word, 1)) ** 2
     found, score = np.empty(len(keys), np.int64), np.zeros(len(keys))
     count = 0
@@ -147,7 +158,7 @@ def _most_alike(
         score[count - 1] += told[keys[place] - text * len(ranges)]
     for place in range(count):
         length = 0.0
-        for word in contents[content_starts[found[place]] : content_starts[found[place] + 1]]:
+        for word in words[word_offsets[found[place]] : word_offsets[found[place] + 1]]:
             length += telling[word]
         score[place] /= np.sqrt(length)
     found, score = found[:count], score[:count]
@@ -160,9 +171,10 @@ def _most_alike(
 
 @compiled
 def _texts_of_words(
-    texts: NDArray[np.int32], starts: NDArray[np.int64], ranges: NDArray[np.int64], of_word: NDArray[np.int64]
+    texts: Arrays, ranges: NDArray[np.int64], of_word: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """text · typed words + typed word for each text that has one, ascending, without words that are too common."""
+    offsets, numbers = texts
     shown = np.zeros(len(ranges), np.bool_)
     total = 0
     for word in np.argsort(of_word):
@@ -172,7 +184,7 @@ def _texts_of_words(
     keys = np.empty(total, np.int64)
     count, ascending = 0, True
     for word in np.flatnonzero(shown):
-        for text in texts[starts[ranges[word, 0]] : starts[ranges[word, 1]]]:
+        for text in numbers[offsets[ranges[word, 0]] : offsets[ranges[word, 1]]]:
             keys[count] = text * len(ranges) + word
             ascending = ascending and (count == 0 or keys[count - 1] <= keys[count])
             count += 1
@@ -183,25 +195,22 @@ def _texts_of_words(
 
 @compiled
 def _rarest(
-    texts: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    ranges: NDArray[np.int64],
-    owner: NDArray[np.int64],
-    limit: int,
+    texts: Arrays, ranges: NDArray[np.int64], owner: NDArray[np.int64], limit: int
 ) -> NDArray[np.int32]:
     """The texts of the typed word that has the fewest: ascending, distinct."""
+    offsets, numbers = texts
     best, least = 0, -1
     for word in range(len(owner) - 1):
         total = 0
         for low, high in ranges[owner[word] : owner[word + 1]]:
-            total += starts[high] - starts[low]
+            total += offsets[high] - offsets[low]
         if least < 0 or total < least:
             best, least = word, total
     found = np.empty(min(least, limit), np.int32)
     count, lists = 0, 0
     for low, high in ranges[owner[best] : owner[best + 1]]:
         lists += high - low
-        part = texts[starts[low] : starts[high]][: len(found) - count]
+        part = numbers[offsets[low] : offsets[high]][: len(found) - count]
         found[count : count + len(part)] = part
         count += len(part)
     if lists > 1:
@@ -235,19 +244,19 @@ def _corrections(words: NDArray[np.int32], ranges: NDArray[np.int64]) -> int:
 
 @compiled
 def _with_every_word(
-    contents: NDArray[np.int32],
-    starts: NDArray[np.int64],
+    contents: Arrays,
     candidates: NDArray[np.int32],
     ranges: NDArray[np.int64],
     owner: NDArray[np.int64],
     budget: int,
 ) -> NDArray[np.int64]:
     """The candidates in which every typed word is found, with the fewest corrections."""
+    offsets, numbers = contents
     found = np.empty(len(candidates), np.int64)
     count = 0
     fewest = len(owner)
     for text in candidates:
-        words = contents[starts[text] : starts[text + 1]]
+        words = numbers[offsets[text] : offsets[text + 1]]
         total = 0
         for word in range(len(owner) - 1):
             budget -= len(words)

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from wayword.config import DemandConfig
+from wayword.demand.artefact import DEMAND, EARLY, EXPOSURE, OWN
 from wayword.demand.known import GAIN, read
 from wayword.demand.learning import STEPS, Learned, from_clicks, from_judgments
 from wayword.demand.pairs import Pairs
@@ -24,7 +25,6 @@ from wayword.store.stage import (
     threads,
 )
 
-DEMAND, EXPOSURE, OWN, EARLY = "demand", "exposure", "own_utility", "early"
 LEAST = 0.002
 """A document is left out of a query's demand if it is this improbable beside one that is surely wanted."""
 

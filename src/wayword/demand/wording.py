@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from wayword.demand.pairs import Floats, Pairs
 from wayword.numba_jit import compiled
 from wayword.rankings.terms import query_terms
-from wayword.store.compressed_rows import Ragged
+from wayword.store.compressed_rows import CompressedRows
 from wayword.text import normalise
 from wayword.text_arrays import characters
 
@@ -51,12 +51,12 @@ _LETTERS = regex.compile(r"(?:\p{L}\p{M}*)+")
 class Wording:
     """The words of queries, titles and names, how rare each word is, and the first result of each query."""
 
-    queries: Ragged
-    titles: Ragged
-    names: Ragged
-    documents: Ragged
+    queries: CompressedRows
+    titles: CompressedRows
+    names: CompressedRows
+    documents: CompressedRows
     """Of titles and names together, but those that one document has and no query."""
-    characters: Ragged
+    characters: CompressedRows
     """Of names."""
     rarity: Floats
     first: NDArray[np.int64]
@@ -99,19 +99,21 @@ class Wording:
         return [*of_titles, *of_names]
 
 
-def _numbered(texts: Iterable[Iterable[str]], numbers: dict[str, int]) -> Ragged:
+def _numbered(texts: Iterable[Iterable[str]], numbers: dict[str, int]) -> CompressedRows:
     """The distinct words of each text by number, ascending; new words get the next numbers."""
     found = [sorted({numbers.setdefault(word, len(numbers)) for word in words}) for words in texts]
     lengths = np.fromiter(map(len, found), np.int64, len(found))
-    return Ragged.from_lengths(np.fromiter(chain.from_iterable(found), np.int64, int(lengths.sum())), lengths)
+    return CompressedRows.from_lengths(
+        np.fromiter(chain.from_iterable(found), np.int64, int(lengths.sum())), lengths
+    )
 
 
-def _told_of_many(words: Ragged, asked: int) -> Ragged:
+def _told_of_many(words: CompressedRows, asked: int) -> CompressedRows:
     """Without the words that one document alone has, and no query (whose numbers are the first)."""
     often = np.bincount(words.values, minlength=asked)
     often[:asked] = 2
     kept = often[words.values] > 1
-    return Ragged.from_lengths(
+    return CompressedRows.from_lengths(
         words.values[kept], np.bincount(words.owner[kept], minlength=len(words.lengths))
     )
 
@@ -125,7 +127,9 @@ def _first(pairs: Pairs) -> NDArray[np.int64]:
     return first
 
 
-def _entitled(texts: Sequence[str], titles: Sequence[str], queries: Ragged, pairs: Pairs) -> list[list[str]]:
+def _entitled(
+    texts: Sequence[str], titles: Sequence[str], queries: CompressedRows, pairs: Pairs
+) -> list[list[str]]:
     """The words of each document's title, given or read off the pages."""
     given = [query_terms(title)[:LONGEST_TITLE] for title in titles]
     if all(given):
@@ -136,7 +140,7 @@ def _entitled(texts: Sequence[str], titles: Sequence[str], queries: Ragged, pair
     ]
 
 
-def _shown_best(queries: Ragged, pairs: Pairs) -> NDArray[np.int64]:
+def _shown_best(queries: CompressedRows, pairs: Pairs) -> NDArray[np.int64]:
     """For each document the query whose text may stand for its title, -1 where none shows it."""
     order = np.argsort(pairs.document, kind="stable")
     order = order[pairs.shown[order] > 0]

@@ -21,13 +21,14 @@ from scipy.sparse import csr_array
 
 from wayword.completion.candidates import Candidates
 from wayword.completion.popular import LAST
-from wayword.completion.sparse_topk import Rows, best_queries, exposure
+from wayword.completion.sparse_topk import best_queries, exposure
 from wayword.config import PrefixConfig
 from wayword.engines import Engine
 from wayword.errors import LogError
 from wayword.logs.columns import CONTEXT, context_value
 from wayword.logs.log import forms
 from wayword.logs.prefixes import table_of_cuts
+from wayword.store.compressed_rows import WeightedRows
 
 LAW = ("query", "document", "mass")
 """The columns that every truth has; each further one is a context column of the world's log."""
@@ -57,7 +58,7 @@ def ceiling(
     )
 
 
-def _going_on(engine: Engine, contexts: NDArray[np.int32]) -> Rows:
+def _going_on(engine: Engine, contexts: NDArray[np.int32]) -> WeightedRows:
     """The queries that start with the prefix of each context and are longer; queries are numbered in text order."""
     texts = engine.arrow("SELECT text FROM queries ORDER BY query")["text"].to_pylist()
     typed = (
@@ -69,7 +70,7 @@ def _going_on(engine: Engine, contexts: NDArray[np.int32]) -> Rows:
     high = np.array([bisect_left(texts, prefix + LAST) for prefix in typed], np.int64)
     starts = np.r_[0, np.cumsum(high - low)]
     query = (np.arange(starts[-1]) + np.repeat(low - starts[:-1], high - low)).astype(np.int32)
-    return Rows(starts, query, np.ones(len(query), np.float32))
+    return WeightedRows(starts, query, np.ones(len(query), np.float32))
 
 
 def true_demand(engine: Engine, truth: Path, contexts: NDArray[np.int32], config: PrefixConfig) -> csr_array:

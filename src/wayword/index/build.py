@@ -9,14 +9,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from wayword import __version__
-from wayword.completion import retriever_io as saved
+from wayword.completion import stage as completion
 from wayword.completion.diversify import near_duplicates
 from wayword.completion.expected_utility import GraphRetriever, Recorded
 from wayword.completion.popular import popularity
 from wayword.completion.prefix_matcher import Beginnings
-from wayword.completion.sparse_topk import Graph, Rows
+from wayword.completion.sparse_topk import Graph
 from wayword.config import IndexConfig
-from wayword.demand import stage as demand
 from wayword.engines import tables
 from wayword.index.content import Asked, Content
 from wayword.index.index import FORMAT
@@ -29,6 +28,7 @@ from wayword.index.versions import ROOT, publish
 from wayword.logs import contexts_stage as contexts
 from wayword.logs.contexts import PREFIX
 from wayword.logs.stage import context_columns
+from wayword.store.compressed_rows import WeightedRows
 from wayword.store.stage import Advance, Report, threads
 from wayword.store.workspace import Workspace, digest
 
@@ -42,7 +42,7 @@ def build(
     """Write the index of a workspace, unless it is there, and make it the current one. Says whether it was made."""
     root = workspace.path / ROOT
     overrides = Overrides.load(root)
-    used = ("log", "rankings", "contexts", "demand")
+    used = ("log", "rankings", "contexts", "demand", "completion")
     version = digest(
         {
             "wayword": __version__,
@@ -75,23 +75,24 @@ def _write(
     folder: Path, workspace: Workspace, config: IndexConfig, overrides: Overrides, advance: Advance
 ) -> Report:
     queries = _shown(workspace, config, overrides)
-    retriever = _served(workspace, queries)
+    stages = ("rankings", "demand", "completion")
+    whole = completion.load({stage: workspace.folder(stage) for stage in stages}, threads=threads())
+    retriever = _served(whole, queries)
     content = Content(
         ["" if gone else text for text, gone in zip(queries.shown, queries.private.tolist(), strict=True)],
         retriever,
         _asked(workspace, retriever, queries),
-        _pages(workspace, queries),
+        _pages(workspace, whole.graph.returned, queries),
         near_duplicates(queries.texts) if config.policy == "diverse" else None,
         list(context_columns(workspace.folder("log"))),
     )
     return {**content.write(folder, config, advance), "withheld queries": int(queries.private.sum())}
 
 
-def _pages(workspace: Workspace, queries: Shown) -> Pages:
+def _pages(workspace: Workspace, exposure: WeightedRows, queries: Shown) -> Pages:
     at = workspace.folder("rankings")
-    returned = saved.load_rows(workspace.folder("demand"), "returned", len(queries.texts))
     return Pages.of(
-        returned,
+        exposure,
         tables.read(at, "rankings"),
         tables.read(at, "documents"),
         len(queries.texts),
@@ -106,7 +107,7 @@ def _shown(workspace: Workspace, config: IndexConfig, overrides: Overrides) -> S
     patterns = config.withhold.split()
     private = np.array(matching(texts, patterns), bool) | np.array(matching(shown, patterns), bool)
     private |= np.fromiter((text in overrides.delete for text in texts), bool, len(texts))
-    searched = popularity({"rankings": workspace.folder("rankings")}, "retriever", "ranker")
+    searched = popularity(workspace.folder("rankings"), "retriever", "ranker")
     private |= _few_users(workspace, texts, config.min_users)
     return Shown(texts, shown, np.where(private, 0, searched), private, patterns)
 
@@ -121,10 +122,8 @@ def _few_users(workspace: Workspace, texts: list[str], least: int) -> NDArray[np
     return np.fromiter((count.get(text, 0) < least for text in texts), bool, len(texts))
 
 
-def _served(workspace: Workspace, queries: Shown) -> GraphRetriever:
+def _served(whole: GraphRetriever, queries: Shown) -> GraphRetriever:
     """The workspace's retriever, which knows no private text."""
-    at = {"demand": workspace.folder("demand")}
-    whole = demand.load(at, queries.texts, queries.popularity, threads=threads())
     private = queries.private
     beginnings = whole.beginnings
     if private.any():
@@ -136,7 +135,7 @@ def _served(workspace: Workspace, queries: Shown) -> GraphRetriever:
     return GraphRetriever(
         _without(queries.texts, private),
         beginnings,
-        Graph(whole.graph.rates, _only(returned, ~private[returned.column]), whole.graph.universe),
+        Graph(whole.graph.rates, returned.select(~private[returned.values]), whole.graph.universe),
         typed=whole.typing,
         own=whole.own,
         popularity=queries.popularity,
@@ -156,24 +155,17 @@ def _without(texts: list[str], private: NDArray[np.bool_]) -> list[str]:
     return kept
 
 
-def _only(rows: Rows, kept: NDArray[np.bool_]) -> Rows:
-    if kept.all():
-        return rows
-    starts = np.r_[0, np.cumsum(kept, dtype=np.int64)][rows.starts]
-    return Rows(starts, rows.column[kept], rows.value[kept])
-
-
 def _public(recorded: Recorded | None, private: NDArray[np.bool_], patterns: list[str]) -> Recorded | None:
     """Without the prefixes that look private themselves, or led to private queries alone."""
     if recorded is None:
         return None
-    owner = np.repeat(np.arange(len(recorded.prefixes)), np.diff(recorded.searches.starts))
     withheld = np.array(beginning(recorded.prefixes, patterns), bool)
-    kept = _only(recorded.searches, ~private[recorded.searches.column] & ~withheld[owner])
-    rows = np.flatnonzero(np.diff(kept.starts) > 0)
+    searches = recorded.searches
+    kept = searches.select(~private[searches.values] & ~withheld[searches.owner])
+    rows = np.flatnonzero(kept.lengths > 0)
     return Recorded(
         [recorded.prefixes[row] for row in rows.tolist()],
-        Rows(np.r_[0, kept.starts[1:][rows]].astype(np.int64), kept.column, kept.value),
+        WeightedRows.from_lengths(kept.values, kept.lengths[rows], kept.weights),
         recorded.of_query,
     )
 

@@ -2,8 +2,9 @@
 
 keys.marisa            typed texts → key numbers
 list_of_<mode>.npy     key → list; texts that may become the same queries share one
-lists_*.npy            the queries of each list, best first, with scores, and how they were found
-lines*.npy             the first queries of each list as text: one read, one decoding, no other page touched
+lists.*.npy            the queries of each list, best first, with scores
+source.npy             how the queries of each list were matched
+lines.*.npy            the first queries of each list as text: one read, one decoding, no other page touched
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -19,7 +20,8 @@ from numpy.typing import NDArray
 from wayword.completion.candidates import SOURCES, Candidates
 from wayword.completion.completion import Completion
 from wayword.numba_jit import compiled
-from wayword.store.arrays import check_numbers, check_starts, mapped
+from wayword.store.arrays import load_array
+from wayword.store.compressed_rows import CompressedRows, WeightedRows
 from wayword.store.strings import Strings
 
 LINES = 10
@@ -29,35 +31,29 @@ LINE_END = "\n"
 
 @dataclass(frozen=True)
 class Lists:
-    """List i has the queries `query[starts[i]:starts[i + 1]]`, best first; all were found in the way `source[i]`."""
+    """List i has the queries of row i with their scores, best first; all were matched in the way `source[i]`."""
 
-    starts: NDArray[np.int64]
-    query: NDArray[np.int32]
-    score: NDArray[np.float32]
+    queries: WeightedRows
     source: NDArray[np.int8]
 
     @classmethod
-    def of(cls, found: Candidates, contexts: int) -> "Lists":
+    def of(cls, candidates: Candidates, contexts: int) -> "Lists":
         """One list for each context."""
-        starts = np.searchsorted(found.context, np.arange(contexts + 1)).astype(np.int64)
         source = np.zeros(contexts, np.int8)
-        if found.source is not None:
-            source[found.context] = found.source
-        return cls(starts, found.query.astype(np.int32), found.score.astype(np.float32), source)
+        if candidates.source is not None:
+            source[candidates.context] = candidates.source
+        lengths = np.bincount(candidates.context, minlength=contexts)
+        query, score = candidates.query.astype(np.int32), candidates.score.astype(np.float32)
+        return cls(WeightedRows.from_lengths(query, lengths, score), source)
 
     @classmethod
     def joined(cls, parts: Sequence["Lists"]) -> "Lists":
-        """One after another."""
-        lengths = np.concatenate([np.zeros(1, np.int64), *(np.diff(part.starts) for part in parts)])
+        """The lists of all parts, one after another."""
+        parts = [cls.of(Candidates.empty(), 0), *parts]
         return cls(
-            np.cumsum(lengths),
-            np.concatenate([np.zeros(0, np.int32), *(part.query for part in parts)]),
-            np.concatenate([np.zeros(0, np.float32), *(part.score for part in parts)]),
-            np.concatenate([np.zeros(0, np.int8), *(part.source for part in parts)]),
+            WeightedRows.concatenate([part.queries for part in parts]),
+            np.concatenate([part.source for part in parts]),
         )
-
-    def __len__(self) -> int:
-        return len(self.starts) - 1
 
 
 def write(
@@ -75,30 +71,31 @@ def write(
         ordered = np.empty(len(keys), np.uint32)
         ordered[place] = numbers
         np.save(folder / f"list_of_{mode}.npy", ordered, allow_pickle=False)
-    for name in ("starts", "query", "score", "source"):
-        np.save(folder / f"lists_{name}.npy", getattr(lists, name), allow_pickle=False)
-    _lines(lists, shown).save(folder, "lines")
+    lists.queries.save(folder, "lists")
+    np.save(folder / "source.npy", lists.source, allow_pickle=False)
+    _lines(lists.queries, shown).save(folder, "lines")
 
 
-def _lines(lists: Lists, shown: Strings) -> Strings:
+def _lines(lists: WeightedRows, shown: Strings) -> Strings:
     """The first queries of each list, between line ends."""
-    last = np.minimum(lists.starts[1:], lists.starts[:-1] + LINES)
-    length = np.diff(shown.starts)[lists.query] + 1
-    before = np.r_[0, np.cumsum(length)]
-    starts = np.zeros(len(lists) + 1, np.int64)
-    np.cumsum(np.maximum(before[last] - before[lists.starts[:-1]] - 1, 0), out=starts[1:])
-    data = np.full(int(starts[-1]), ord(LINE_END), np.uint8)
-    _fill(data, starts, lists.starts, last, lists.query, shown.data, shown.starts)
-    return Strings(data, starts)
+    last = np.minimum(lists.offsets[1:], lists.offsets[:-1] + LINES)
+    texts = shown.encoded
+    before = np.r_[0, np.cumsum(texts.lengths[lists.values] + 1)]
+    lengths = np.maximum(before[last] - before[lists.offsets[:-1]] - 1, 0)
+    lines = CompressedRows.from_lengths(np.full(int(lengths.sum()), ord(LINE_END), np.uint8), lengths)
+    _fill(lines.arrays, lists.arrays, last, texts.arrays)
+    return Strings(lines)
 
 
 @compiled
-def _fill(data: Any, starts: Any, first: Any, last: Any, query: Any, text: Any, text_starts: Any) -> None:
+def _fill(lines: Any, lists: Any, last: Any, texts: Any) -> None:
+    """Write the texts of each list's queries, up to the `last`, into its line; line ends are there already."""
+    (line_offsets, line), (first, query, _), (text_offsets, text) = lines, lists, texts
     for i in range(len(last)):
-        at = starts[i]
+        at = line_offsets[i]
         for j in range(first[i], last[i]):
-            for b in range(text_starts[query[j]], text_starts[query[j] + 1]):
-                data[at] = text[b]
+            for b in range(text_offsets[query[j]], text_offsets[query[j] + 1]):
+                line[at] = text[b]
                 at += 1
             at += 1
 
@@ -111,28 +108,18 @@ class FinishedLists:
         self._shown, self._kept = shown, kept
         self._keys = marisa_trie.Trie()
         self._keys.mmap(str(folder / "keys.marisa"))
-        lines = Strings.load(folder, "lines")
-        starts = mapped(folder / "lists_starts.npy", np.int64)
-        query, score = (
-            mapped(folder / "lists_query.npy", np.int32),
-            mapped(folder / "lists_score.npy", np.float32),
-        )
-        source = mapped(folder / "lists_source.npy", np.int8)
-        list_of = {mode: mapped(folder / f"list_of_{mode}.npy", np.uint32) for mode in modes}
-        check_starts(starts, len(query))
-        check_starts(starts, len(score))
-        check_numbers(query, len(shown))
-        check_numbers(source, len(SOURCES))
-        for numbers in list_of.values():
-            check_numbers(numbers, len(starts) - 1)
-        if len(lines) != len(starts) - 1 or len(source) != len(starts) - 1:
-            raise ValueError(f"found lines of {len(lines)} lists, expected {len(starts) - 1}")
-        if any(len(numbers) != len(self._keys) for numbers in list_of.values()):
-            raise ValueError(f"found {len(self._keys)} texts, expected one list for each")
-        self._list_of = {mode: numbers.data for mode, numbers in list_of.items()}
-        self._starts, self._query, self._score = starts.data, query.data, score.data
+        lists = WeightedRows.load(folder, "lists", below=len(shown))
+        lines = Strings.load(folder, "lines", len(lists)).encoded
+        source = load_array(folder / "source.npy", np.int8, shape=(len(lists),), below=len(SOURCES))
+        self._list_of = {
+            mode: load_array(
+                folder / f"list_of_{mode}.npy", np.uint32, shape=(len(self._keys),), below=len(lists)
+            ).data
+            for mode in modes
+        }
+        self._offsets, self._query, self._score = (array.data for array in lists.arrays)
         self._source = source.data
-        self._line, self._line_starts = lines.data.data, lines.starts.data
+        self._line_offsets, self._line = (array.data for array in lines.arrays)
 
     def __len__(self) -> int:
         """How many texts are known."""
@@ -151,12 +138,12 @@ class FinishedLists:
         if number is None:
             return None
         chosen = self._list_of[mode][number]
-        first, last = self._starts[chosen], self._starts[chosen + 1]
+        first, last = self._offsets[chosen], self._offsets[chosen + 1]
         if hidden or k > LINES:
             return self._some(chosen, first, last, k, hidden)
         if first == last:
             return []
-        lines = str(self._line[self._line_starts[chosen] : self._line_starts[chosen + 1]], "utf-8")
+        lines = str(self._line[self._line_offsets[chosen] : self._line_offsets[chosen + 1]], "utf-8")
         return list(
             map(
                 Completion,

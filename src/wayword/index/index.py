@@ -19,11 +19,11 @@ from wayword.index.completion_lists import FinishedLists
 from wayword.index.integrity import problem_of
 from wayword.index.keys import Columns
 from wayword.index.pages import Pages
-from wayword.store.arrays import mapped
+from wayword.store.arrays import load_array
 from wayword.store.artefact import read_object, report_of
 from wayword.store.strings import Strings
 
-FORMAT = 2
+FORMAT = 3
 ABOUT, LIVE, PAGES = "about.json", "live", "pages"
 MANY = 20
 _OPENING = Lock()
@@ -49,10 +49,10 @@ class Index:
         self.columns = Columns(dict(about["columns"]))
         self.shown, self.texts = Strings.load(folder, "shown"), Strings.load(folder, "texts")
         self.lists = FinishedLists(folder, self.shown, MODES, int(about["kept"]))
-        self.popularity = mapped(folder / "popularity.npy", np.int64)
+        self.popularity = load_array(folder / "popularity.npy", np.int64)
         self.pages = Pages.load(folder / PAGES, len(self.shown))
         self.retriever = saved.load(folder / LIVE, self.texts, self.popularity)
-        same = mapped(folder / "same.npy", np.int32) if about["policy"] == "diverse" else None
+        same = load_array(folder / "same.npy", np.int32) if about["policy"] == "diverse" else None
         self._policy = served_policy(self.retriever, about["policy"], float(about["acceptance"]), same)
 
     @classmethod
@@ -118,8 +118,5 @@ def served_policy(
     """The policy that answers."""
     if name != "diverse":
         return Expected(retriever, acceptance)
-    returned = retriever.graph.returned
-    across = csr_array(
-        (returned.value, returned.column, returned.starts), shape=(len(returned), retriever.graph.universe)
-    )
-    return Expected(retriever, acceptance, diverse=True, exposures=csr_array(across.T), same=same)
+    exposures = csr_array(retriever.graph.returned.matrix(retriever.graph.universe).T)
+    return Expected(retriever, acceptance, diverse=True, exposures=exposures, same=same)

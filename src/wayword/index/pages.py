@@ -10,9 +10,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from wayword.completion import retriever_io as saved
-from wayword.completion.sparse_topk import Rows
-from wayword.store.arrays import mapped
+from wayword.store.arrays import load_array
+from wayword.store.compressed_rows import WeightedRows
 from wayword.store.strings import Strings
 
 LONGEST = 10
@@ -38,22 +37,23 @@ class Result(NamedTuple):
 class Pages:
     """Row q of `results` has the documents of query q, best rank first, with their exposures."""
 
-    results: Rows
+    results: WeightedRows
     rank: NDArray[np.int32]
     names: Strings
     titles: Strings
 
     @classmethod
     def of(
-        cls, returned: Rows, rankings: pa.Table, documents: pa.Table, queries: int, kept: NDArray[np.bool_]
+        cls,
+        returned: WeightedRows,
+        rankings: pa.Table,
+        documents: pa.Table,
+        queries: int,
+        kept: NDArray[np.bool_],
     ) -> "Pages":
         """Of the queries that are kept. `returned` are the exposures, documents × queries; `rankings` the same pairs
         with their ranks."""
-        exposures = csr_array(
-            csr_array(
-                (returned.value, returned.column, returned.starts), shape=(len(returned), queries)
-            ).T.tocsr()
-        )
+        exposures = csr_array(returned.matrix(queries).T.tocsr())
         exposures.sort_indices()
         query, document, rank = (rankings[name].to_numpy() for name in ("query", "document", "rank"))
         by_pair = np.lexsort((document, query))
@@ -62,7 +62,7 @@ class Pages:
         first = np.searchsorted(query, np.arange(queries + 1))
         chosen = (np.arange(len(query)) - first[query] < LONGEST) & kept[query]
         return cls(
-            Rows(
+            WeightedRows(
                 np.searchsorted(query[chosen], np.arange(queries + 1)).astype(np.int64),
                 document[chosen].astype(np.int32),
                 exposures.data[best_first][chosen].astype(np.float32),
@@ -75,29 +75,24 @@ class Pages:
     def save(self, folder: Path) -> None:
         """Files that `load` maps into memory."""
         folder.mkdir()
-        saved.save_rows(self.results, folder, "results")
+        self.results.save(folder, "results")
         np.save(folder / "rank.npy", self.rank, allow_pickle=False)
         self.names.save(folder, "names")
         self.titles.save(folder, "titles")
 
     @classmethod
     def load(cls, folder: Path, queries: int) -> "Pages":
-        """What `save` wrote."""
-        names, titles = Strings.load(folder, "names"), Strings.load(folder, "titles")
-        results = saved.load_rows(folder, "results", len(names), queries)
-        rank = mapped(folder / "rank.npy", np.int32)
-        if len(titles) != len(names) or len(rank) != len(results.column):
-            raise ValueError("found pages whose parts do not fit together")
-        return cls(results, rank, names, titles)
+        """Map the files of `save` into memory."""
+        names = Strings.load(folder, "names")
+        results = WeightedRows.load(folder, "results", below=len(names), rows=queries)
+        rank = load_array(folder / "rank.npy", np.int32, shape=results.values.shape)
+        return cls(results, rank, names, Strings.load(folder, "titles", len(names)))
 
     def of_query(self, query: int) -> Iterator[Result]:
         """Its results, best rank first."""
-        at = slice(self.results.starts[query], self.results.starts[query + 1])
+        at, results = self.results.span(query), self.results
         rows = zip(
-            self.results.column[at].tolist(),
-            self.rank[at].tolist(),
-            self.results.value[at].tolist(),
-            strict=True,
+            results.values[at].tolist(), self.rank[at].tolist(), results.weights[at].tolist(), strict=True
         )
         return (Result(*row) for row in rows)
 

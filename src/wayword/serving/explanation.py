@@ -9,10 +9,10 @@ from scipy.sparse import csr_array
 
 from wayword.completion.candidates import SOURCES
 from wayword.completion.expected_utility import ANY, LIVE_DOCUMENTS
-from wayword.completion.sparse_topk import Rows
 from wayword.errors import WaywordError
 from wayword.index.index import Index
 from wayword.serving.completer import Served, as_typed, check
+from wayword.store.compressed_rows import WeightedRows
 from wayword.text import normalise
 
 SHOWN = 10
@@ -92,7 +92,7 @@ def explain(
     listed = served.complete(prefix, SHOWN, context=given, mode=mode)
     place = next((n for n, one in enumerate(listed, start=1) if normalise(one.query) == wanted), None)
     whole = float(index.retriever.own_utility(typed)[0])
-    alone = Rows.one(np.array([number], np.int32), np.ones(1, np.float32))
+    alone = WeightedRows.single(np.array([number], np.int32), np.ones(1, np.float32))
     utility = index.retriever.score(asked, typed, 1, within=alone).score
     return Explanation(
         prefix=typed_text,

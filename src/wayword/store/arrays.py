@@ -1,7 +1,7 @@
-"""Arrays that are mapped from disk and handed to compiled code, which trusts what it is given.
+"""Arrays that are memory-mapped and passed to compiled code, which does not check its indices.
 
-An index that points outside ends the process, or worse, reads what is not meant. So every array that others are
-indexed by is looked over once when it is mapped: a damaged file is an error, never a crash.
+An index outside an array ends the process, or reads other memory. So every array that others are indexed by is checked
+once when it is mapped: a damaged file is an error, never a crash.
 """
 
 from pathlib import Path
@@ -11,30 +11,18 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 
-def mapped(path: Path, dtype: DTypeLike) -> NDArray[Any]:
-    """The array of a .npy file, which stays on disk until it is used."""
-    found = np.load(path, mmap_mode="c", allow_pickle=False)
-    if found.dtype != np.dtype(dtype):
-        raise ValueError(f"found {found.dtype} in {path.name}, expected {np.dtype(dtype)}")
-    return np.asarray(found)
-
-
-def check_starts(starts: NDArray[Any], size: int) -> None:
-    """Raise `ValueError` unless these cut an array of that size into rows.
-
-    >>> check_starts(np.array([0, 2, 5]), 5)
-    >>> check_starts(np.array([0, 7, 5]), 5)
-    Traceback (most recent call last):
-    ValueError: found rows that do not follow each other from 0 to 5
-    """
-    if (
-        starts.ndim != 1
-        or not len(starts)
-        or starts[0] != 0
-        or starts[-1] != size
-        or (len(starts) > 1 and (starts[1:] < starts[:-1]).any())
-    ):
-        raise ValueError(f"found rows that do not follow each other from 0 to {size}")
+def load_array(
+    path: Path, dtype: DTypeLike, *, shape: tuple[int, ...] | None = None, below: int | None = None
+) -> NDArray[Any]:
+    """Map the array of a .npy file into memory; see `check_numbers` for `below`."""
+    array = np.load(path, mmap_mode="c", allow_pickle=False)
+    if array.dtype != np.dtype(dtype):
+        raise ValueError(f"found {array.dtype} in {path.name}, expected {np.dtype(dtype)}")
+    if shape is not None and array.shape != shape:
+        raise ValueError(f"found an array of shape {array.shape} in {path.name}, expected {shape}")
+    if below is not None:
+        check_numbers(array, below)
+    return np.asarray(array)
 
 
 def check_numbers(numbers: NDArray[Any], below: int) -> None:
@@ -47,3 +35,10 @@ def check_numbers(numbers: NDArray[Any], below: int) -> None:
     """
     if len(numbers) and (numbers.ndim != 1 or numbers.min() < 0 or numbers.max() >= below):
         raise ValueError(f"found numbers from {numbers.min()} to {numbers.max()}, expected 0 to {below - 1}")
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """A plain view that cannot be written to: kernels are compiled for one kind of array, built or mapped."""
+    view = np.asarray(array).view()
+    view.setflags(write=False)
+    return view

@@ -37,7 +37,7 @@ from wayword.store.artefact import (
 )
 from wayword.store.stage import Stage
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "manifest.json"
 ARTEFACTS = "artefacts"
 _NAME = re.compile(r"([a-z][a-z0-9_@.]*)-[0-9a-f]{16}")
@@ -154,6 +154,7 @@ class Build:
         """The artefact of a stage: an existing one for the same inputs, or what it makes in an empty folder."""
         depends = {
             "stage": name,
+            "format": FORMAT,
             "wayword": __version__,
             "inputs": stage.inputs,
             "after": [self.stages[a] for a in stage.after],

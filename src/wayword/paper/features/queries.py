@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,16 +10,16 @@ from numpy.typing import NDArray
 from wayword import text_arrays as of
 from wayword.errors import WorkspaceError
 from wayword.paper.features.encoder import Encoder, read_array
-from wayword.store.compressed_rows import Ragged
+from wayword.store.compressed_rows import CompressedRows
 
 
 @dataclass(frozen=True)
 class Queries:
     """Row i of every array is about query i. Trigrams and words are sorted places in their vocabularies."""
 
-    characters: Ragged
-    trigrams: Ragged
-    words: Ragged
+    characters: CompressedRows
+    trigrams: CompressedRows
+    words: CompressedRows
     trigram_vocabulary: NDArray[np.int64]
     word_vocabulary: NDArray[np.int64]
     word_counts: NDArray[np.int64]
@@ -53,34 +52,30 @@ class Queries:
         """One or two .npy files per field."""
         folder.mkdir(parents=True, exist_ok=True)
         for name, value in vars(self).items():
-            parts = vars(value) if isinstance(value, Ragged) else {"": value}
-            for part, array in parts.items():
-                np.save(folder / _file(name, part), array, allow_pickle=False)
+            if isinstance(value, CompressedRows):
+                value.save(folder, name)
+            else:
+                np.save(folder / f"{name}.npy", value, allow_pickle=False)
 
     @classmethod
     def load(cls, folder: Path) -> "Queries":
         """Map what `save` wrote into memory."""
-        loaded: dict[str, Any] = {}
-        for field in fields(cls):
-            if field.type is Ragged:
-                values, starts = (
-                    read_array(folder / _file(field.name, part)) for part in ("values", "starts")
-                )
-                loaded[field.name] = Ragged(values, starts)
-            else:
-                loaded[field.name] = read_array(folder / _file(field.name, ""))
-        queries = cls(**loaded)
-        queries._check(folder)
-        return queries
-
-    def _check(self, folder: Path) -> None:
-        ragged = (self.characters, self.trigrams, self.words)
-        rows = {len(self.vectors), len(self.word_counts), len(self.log_popularity)}
-        rows |= {len(row.starts) - 1 for row in ragged}
-        whole = all(row.starts[0] == 0 and row.starts[-1] == len(row.values) for row in ragged)
-        if len(rows) != 1 or not whole:
-            raise WorkspaceError(f"The arrays in {folder} do not belong together. Train the ranker again.")
-
-
-def _file(name: str, part: str) -> str:
-    return f"{name}.{part}.npy" if part else f"{name}.npy"
+        arrays = {
+            field.name: read_array(folder / f"{field.name}.npy")
+            for field in fields(cls)
+            if field.type is not CompressedRows
+        }
+        rows, *others = (len(arrays[name]) for name in ("vectors", "word_counts", "log_popularity"))
+        try:
+            if others != [rows, rows]:
+                raise ValueError(f"found {others} rows, expected {rows}")
+            characters = CompressedRows.load(folder, "characters", np.uint32, rows=rows)
+            trigrams, words = (
+                CompressedRows.load(folder, f"{kind}s", below=len(arrays[f"{kind}_vocabulary"]), rows=rows)
+                for kind in ("trigram", "word")
+            )
+        except (OSError, ValueError, EOFError) as problem:
+            raise WorkspaceError(
+                f"The arrays in {folder} do not belong together: {problem}. Train the ranker again."
+            ) from problem
+        return cls(characters, trigrams, words, **arrays)

@@ -20,7 +20,7 @@ from wayword.logs.contexts import PREFIX, ContextColumns
 from wayword.paper.features import load_encoder
 from wayword.paper.features.encoder import Encoder, read_settings
 from wayword.paper.features.queries import Queries
-from wayword.store.compressed_rows import Ragged, shared
+from wayword.store.compressed_rows import CompressedRows, shared
 
 PAIR_FEATURES = (
     "prefix_characters",
@@ -45,10 +45,10 @@ CHUNK = 1 << 16
 class _Prefixes:
     """The typed texts of a table of contexts, prepared as `Queries` prepares the queries."""
 
-    characters: Ragged
-    trigrams: Ragged
+    characters: CompressedRows
+    trigrams: CompressedRows
     trigram_counts: NDArray[np.int64]
-    words: Ragged
+    words: CompressedRows
     distinct_words: NDArray[np.int64]
     word_counts: NDArray[np.int64]
     vectors: NDArray[np.float32]
@@ -135,15 +135,15 @@ class Featuriser:
     ) -> list[NDArray[np.float64]]:
         """The first nine features: what the two texts have in common."""
         queries = self.queries
-        starts = queries.characters.starts
-        typed, length = prefixes.characters.lengths[prefix], starts[query + 1] - starts[query]
+        offsets = queries.characters.offsets
+        typed, length = prefixes.characters.lengths[prefix], offsets[query + 1] - offsets[query]
         begins = of.begins(prefixes.characters, queries.characters, prefix, query)
         common_words = shared(prefixes.words, queries.words, prefix, query, span=len(queries.word_vocabulary))
         common = shared(
             prefixes.trigrams, queries.trigrams, prefix, query, span=len(queries.trigram_vocabulary)
         )
         of_prefix = prefixes.trigram_counts[prefix]
-        of_query = queries.trigrams.starts[query + 1] - queries.trigrams.starts[query]
+        of_query = queries.trigrams.offsets[query + 1] - queries.trigrams.offsets[query]
         return [
             typed,
             prefixes.word_counts[prefix],
