@@ -20,12 +20,12 @@ from scipy.sparse import csr_array, diags_array
 
 from wayword import Workspace
 from wayword.completion.popular import popularity
-from wayword.completion.sparse_topk import exposure
 from wayword.engines import Engine, tables
 from wayword.engines.tables import fetch_numbered, tables_in
 from wayword.evaluation.ceiling import true_demand
 from wayword.evaluation.stage import contexts_tested
 from wayword.logs import contexts_stage as contexts
+from wayword.propensity.exposure import exposure
 from wayword.text import normalise
 from wayword.utility import position_weights
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import logbook
 import reference
 from reference import Click, Rankings, Search
+from wayword.bootstrap import interval, resample
 from wayword.config import EvaluationConfig
 from wayword.engines import Engine
 from wayword.engines.duck import DuckDB
@@ -18,9 +19,7 @@ from wayword.evaluation.estimates import (
     Outcomes,
     at_cutoffs,
     estimate,
-    interval,
     outcomes,
-    resample,
 )
 from wayword.utility import CUTOFFS, Measure, position_weights
 

@@ -15,33 +15,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from wayword.completion.candidates import Candidates
-from wayword.errors import WaywordError
 from wayword.numba_jit import compiled
 from wayword.store.compressed_rows import WeightedRows
 
 CONTEXTS_AT_ONCE = 256
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 """2⁶⁴ / the golden ratio: its multiples spread numbers evenly ("Fibonacci hashing")."""
-
-
-def exposure(rankings: pa.Table, propensity: pa.Table, shape: tuple[int, int]) -> csr_array:
-    """The matrix of queries × documents with p[rank], from the tables `rankings` and `propensity`."""
-    known, p_of_known = propensity["rank"].to_numpy(), propensity["p"].to_numpy()
-    by_rank = np.argsort(known)
-    ranks, each = np.unique(rankings["rank"].to_numpy(), return_inverse=True)
-    missing = np.setdiff1d(ranks, known)
-    if len(missing):
-        raise WaywordError(
-            f"Found rankings at the ranks {', '.join(map(str, missing[:5]))} without a propensity; expected one for "
-            "every rank of the rankings."
-        )
-    p = p_of_known[by_rank[np.searchsorted(known, ranks, sorter=by_rank)]][each]
-    return csr_array((p, (rankings["query"].to_numpy(), rankings["document"].to_numpy())), shape=shape)
 
 
 @compiled

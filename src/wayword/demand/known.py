@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy.sparse import csr_array
 
-from wayword.completion.sparse_topk import exposure
 from wayword.demand.pairs import Floats
 from wayword.engines import Engine
+from wayword.propensity.exposure import exposure
 
 HELD_OUT = 8000
 """So many held-out searches choose the settings."""

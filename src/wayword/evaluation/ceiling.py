@@ -21,13 +21,14 @@ from scipy.sparse import csr_array
 
 from wayword.completion.candidates import Candidates
 from wayword.completion.popular import LAST
-from wayword.completion.sparse_topk import best_queries, exposure
+from wayword.completion.sparse_topk import best_queries
 from wayword.config import PrefixConfig
 from wayword.engines import Engine
 from wayword.errors import LogError
 from wayword.logs.columns import CONTEXT, context_value
 from wayword.logs.log import forms
 from wayword.logs.prefixes import table_of_cuts
+from wayword.propensity.exposure import exposure
 from wayword.store.compressed_rows import WeightedRows
 
 LAW = ("query", "document", "mass")

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from wayword.bootstrap import interval, resample
 from wayword.completion.candidates import Candidates
 from wayword.config import EvaluationConfig
 from wayword.engines import tables
@@ -16,9 +17,7 @@ from wayword.evaluation.estimates import (
     Outcomes,
     at_cutoffs,
     estimate,
-    interval,
     outcomes,
-    resample,
 )
 from wayword.reproduction.material import Material
 from wayword.store.stage import Folders

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from wayword.bootstrap import interval, resample
 from wayword.config import EvaluationConfig
 from wayword.engines.duck import DuckDB
-from wayword.evaluation.estimates import interval, resample
 
 GROUPS = 1 << 12
 """More people than this are drawn in so many groups, each by chance: the intervals are the same to the eye."""

@@ -1,0 +1,50 @@
+"""Bootstrap intervals of ratios of sums: searches are resampled, numerators and denominators together."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayword.config import EvaluationConfig
+
+RESAMPLED_AT_ONCE = 1 << 22
+Floats = NDArray[np.float64]
+
+
+def resample(values: Floats, own: Floats, config: EvaluationConfig) -> Floats:
+    """Bootstrap replicates (replicates × columns) of Σ_s values / Σ_s own, searches drawn Poisson(1) times each.
+
+    Every column sees the same draws, so differences of columns are paired. Draws without any own utility say
+    nothing and are left out.
+    """
+    return resample_each([values], own, config)[0]
+
+
+def resample_each(tables: Sequence[Floats], own: Floats, config: EvaluationConfig) -> list[Floats]:
+    """`resample` of each table with the same draws, which take longer to make than to use.
+
+    The tables are not put side by side: how a product adds up depends on its width, in the last bits.
+    """
+    rng = np.random.default_rng(config.seed)
+    at_once = max(1, min(config.bootstrap, RESAMPLED_AT_ONCE // max(len(own), 1)))
+    stacked = [np.column_stack([values, own]) for values in tables]
+    parts: list[list[Floats]] = [[] for _ in tables]
+    for start in range(0, config.bootstrap, at_once):
+        draws = rng.poisson(1.0, size=(min(at_once, config.bootstrap - start), len(own))).astype(np.float64)
+        for part, table in zip(parts, stacked, strict=True):
+            part.append(draws @ table)
+    return [_ratios(np.concatenate(part)) for part in parts]
+
+
+def _ratios(sums: Floats) -> Floats:
+    known = sums[sums[:, -1] > 0]
+    return np.asarray(known[:, :-1] / known[:, -1:])
+
+
+def interval(replicates: Floats, level: float) -> tuple[Floats, Floats]:
+    """The percentile interval of each column; unknown (NaN) where no replicate is left."""
+    if not len(replicates):
+        unknown = np.full(replicates.shape[1], np.nan)
+        return unknown, unknown
+    low, high = np.quantile(replicates, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return low, high
