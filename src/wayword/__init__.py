@@ -58,3 +58,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'wayword' has no attribute {name!r}")
     module, attribute = _HOMES[name]
     return getattr(import_module(module), attribute)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -13,6 +13,7 @@ from reference import Rankings
 from wayword.completion import sparse_topk as graph
 from wayword.completion.candidates import Candidates
 from wayword.errors import WaywordError
+from wayword.propensity.exposure import exposure
 
 ZIPF = reference.power_law(1.0)
 
@@ -47,7 +48,7 @@ def lists_of(found: Candidates, contexts: int) -> list[list[int]]:
 def test_best_queries_are_those_of_brute_force(rankings: Rankings, demand: list[list[float]], k: int) -> None:
     shape = (logbook.QUERIES, logbook.DOCUMENTS)
     matrix = csr_array(np.array(demand).reshape(len(demand), logbook.DOCUMENTS))
-    found = graph.best_queries(matrix, graph.exposure(*tables(rankings), shape), k)
+    found = graph.best_queries(matrix, exposure(*tables(rankings), shape), k)
     for context, listed in enumerate(lists_of(found, len(demand))):
         wanted = dict(enumerate(demand[context]))
         value = {
@@ -84,4 +85,4 @@ def test_blocks_of_contexts_give_the_same(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_rank_without_propensity_is_an_error_that_names_it() -> None:
     rankings, propensity = tables({0: {0: 2}, 1: {1: 3}})
     with pytest.raises(WaywordError, match="ranks 3 without a propensity"):
-        graph.exposure(rankings, propensity.filter(pa.array(propensity["rank"].to_numpy() != 3)), (2, 2))
+        exposure(rankings, propensity.filter(pa.array(propensity["rank"].to_numpy() != 3)), (2, 2))

@@ -1,6 +1,7 @@
 """What the estimates say, for people and for programs."""
 
 import math
+from pathlib import Path
 from typing import Any
 
 import pyarrow.compute as pc
@@ -30,7 +31,7 @@ MEANING = {
 
 
 def estimates_of(
-    workspace: Workspace, metric: str | None = UTILITY, *, mode: str = ANY
+    workspace: Workspace | Path | str, metric: str | None = UTILITY, *, mode: str = ANY
 ) -> list[dict[str, Any]]:
     """One row per policy and k: policy, metric, k, value, low, high, n.
 
@@ -38,15 +39,17 @@ def estimates_of(
     The mode is "any" (every query may be shown) or "prefix" (only those that go on from what was typed).
     """
     _check_mode(mode)
+    workspace = Workspace.of(workspace)
     with workspace.reading():
         found = tables.read(workspace.folder("estimates"), "estimates")
         rows = found.filter(pc.equal(found["mode"], mode)).select(SHOWN).to_pylist()
     return [dict(row) for row in rows if metric in (None, row["metric"])]
 
 
-def differences_of(workspace: Workspace, *, mode: str = ANY) -> list[dict[str, Any]]:
+def differences_of(workspace: Workspace | Path | str, *, mode: str = ANY) -> list[dict[str, Any]]:
     """One row per pair of policies and k: policy, other, k, value, low, high; paired over the same resamples."""
     _check_mode(mode)
+    workspace = Workspace.of(workspace)
     with workspace.reading():
         found = tables.read(workspace.folder("estimates"), "differences")
         rows = found.filter(pc.equal(found["mode"], mode)).drop_columns(["mode"]).to_pylist()

@@ -33,8 +33,7 @@ class PolicyCompleter:
     @classmethod
     def open(cls, workspace: Workspace | Path | str, load: LoadPolicies = load_policies) -> "PolicyCompleter":
         """Open what `wayword run` wrote; `load` reads its policies."""
-        if not isinstance(workspace, Workspace):
-            workspace = Workspace.open(workspace)
+        workspace = Workspace.of(workspace)
         at = {stage: workspace.folder(stage) for stage in workspace.manifest["stages"]}
         with workspace.reading():
             shown = tables.read(at["rankings"], "queries")["shown"].to_pylist()

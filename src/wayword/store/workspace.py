@@ -70,6 +70,11 @@ class Workspace:
                 raise WorkspaceError(_damaged(path, problem))
         return workspace
 
+    @classmethod
+    def of(cls, workspace: "Workspace | Path | str") -> "Workspace":
+        """An open workspace as it is, or the one of a folder."""
+        return workspace if isinstance(workspace, Workspace) else cls.open(workspace)
+
     def folder(self, stage: str) -> Path:
         """Where a stage's files are."""
         try:

@@ -35,15 +35,15 @@ class Encoder(Protocol):
 
 
 def unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Rows divided by their length; a row of zeros stays.
+    """Rows divided by their length, which is computed in float64 so that it is the same on every processor; a row of
+    zeros stays.
 
     >>> unit(np.array([[3.0, 4.0], [0.0, 0.0]], dtype=np.float32)).tolist()
     [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
     """
-    length = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
-    result = np.zeros_like(vectors)
-    np.divide(vectors, length, out=result, where=length > 0)
-    return result
+    wide = vectors.astype(np.float64)
+    length = np.sqrt(np.einsum("ij,ij->i", wide, wide))[:, None]
+    return np.divide(wide, length, out=np.zeros_like(wide), where=length > 0).astype(np.float32)
 
 
 def read_settings(path: Path) -> dict[str, Any]:

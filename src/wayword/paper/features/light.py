@@ -26,6 +26,9 @@ MAX_TEXTS = 200_000
 """At most so many distinct texts, chosen at random, decide on the projection."""
 ITERATIONS = 4
 """Power iterations of the randomised SVD."""
+QUANTUM = 2.0**-14
+"""The projection is rounded to multiples of this: what an SVD gives differs between processors in its last bits, and
+sums of such multiples are exact in float32, in whatever order they are added."""
 PROJECTION = "projection.npy"
 
 
@@ -63,16 +66,16 @@ class LightEncoder:
         if len(distinct) > MAX_TEXTS:
             chosen = np.random.default_rng(seed).choice(len(distinct), MAX_TEXTS, replace=False)
             distinct = [distinct[i] for i in np.sort(chosen)]
-        counts = _vectorizer().transform(distinct)
+        counts = _vectorizer().transform(distinct).astype(np.float64)
         seen = np.bincount(counts.indices, minlength=BUCKETS)
         idf = np.log((1 + len(distinct)) / (1 + seen)) + 1
-        counts.data *= idf.astype(np.float32)[counts.indices]
+        counts.data *= idf[counts.indices]
         with threadpool_limits(1):  # the same bits on every number of cores
             _, strength, axes = randomized_svd(
                 counts, min(dimensions, len(distinct)), n_iter=ITERATIONS, random_state=seed
             )
         real = np.flatnonzero(strength > 1e-5 * strength[0])  # the others are rounding noise
-        projection[:, real] = (axes[real] * idf).T
+        projection[:, real] = np.round((axes[real] * idf).T / QUANTUM) * QUANTUM
         return cls(projection)
 
     @property
