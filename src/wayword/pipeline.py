@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from wayword.config import Config, RetrieverConfig
 from wayword.demand import stage as demand
 from wayword.engines.stages import Folders, Report
@@ -189,7 +191,7 @@ def retriever_settings(config: RetrieverConfig) -> tuple[dict[str, Any], dict[st
 
     `model` is in neither: `auto` is the same as the retriever that it stands for.
     """
-    settings = {name: value for name, value in asdict(config).items() if name != "model"}
+    settings = {name: value for name, value in msgspec.to_builtins(config).items() if name != "model"}
     asked = {name: settings.pop(name) for name in ("candidates", "beam")}
     return settings, asked
 

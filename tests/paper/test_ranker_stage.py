@@ -1,12 +1,12 @@
 """The ranker's stage: what its labels are, that they make a difference, and that no search informs its own features."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 import reference

@@ -1,8 +1,9 @@
 """From a workspace to the content of its index: which queries may be shown, and which texts get finished lists."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -48,7 +49,9 @@ def build(
             "wayword": __version__,
             "format": FORMAT,
             "stages": [workspace.manifest["stages"][stage] for stage in used],
-            "settings": {name: value for name, value in asdict(config).items() if name != "versions"},
+            "settings": {
+                name: value for name, value in msgspec.to_builtins(config).items() if name != "versions"
+            },
             "deleted": sorted(overrides.delete),
         }
     )

@@ -6,11 +6,12 @@ The transformer's vectors are ten times as long, so both are compared on a sampl
 import importlib.util
 import json
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from msgspec import structs
 from numpy.typing import NDArray
 
 from wayword import utility
@@ -102,7 +103,7 @@ def write_encoder(
     retrievers = Retrievers.load(at, config.retriever)
     typed = contexts.load(at["contexts"])
     learned, tested = (typed.take(pa.array(m.contexts)) for m in (sample.learned, sample.tested))
-    encoder = make_encoder(retrievers.texts, replace(config.features, encoder=model))
+    encoder = make_encoder(retrievers.texts, structs.replace(config.features, encoder=model))
     texts = [retrievers.texts[q] for q in sample.queries]
     featuriser = Featuriser.build(
         texts,
