@@ -78,7 +78,7 @@ def run_stage(name: str, data: Path, workspace: Path) -> dict[str, float]:
     from wayword import pipeline
     from wayword.config import Config
     from wayword.logs.stage import Source
-    from wayword.progress import Reporter
+    from wayword.progress import Progress
     from wayword.store.artefact import digest_of_file
     from wayword.store.workspace import building
 
@@ -86,7 +86,7 @@ def run_stage(name: str, data: Path, workspace: Path) -> dict[str, float]:
         path: digest_of_file(path) for path in (data / "clicks.parquet", data / "rankings.parquet")
     }
     result: dict[str, float] = {}
-    with building(workspace, Reporter()) as build:
+    with building(workspace, Progress()) as build:
         planned = pipeline.stages(
             Config.parse({"prefixes": {"start": "first-word"}}),
             Source(data / "clicks.parquet"),

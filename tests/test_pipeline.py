@@ -32,7 +32,7 @@ from wayword.logs import stage as log
 from wayword.paper import pecos_model as xlinear
 from wayword.paper import ranker_stage as ranker
 from wayword.paper import retriever_stage as retriever
-from wayword.progress import Reporter
+from wayword.progress import Progress
 from wayword.propensity import stage as propensity
 from wayword.rankings import stage as rankings
 from wayword.serving.completer import Completer
@@ -85,7 +85,7 @@ RERUN: dict[str, tuple[Any, tuple[str, ...]]] = {
 }
 
 
-class Recorder(Reporter):
+class Recorder(Progress):
     """Remembers which stages did any work."""
 
     def __init__(self) -> None:
@@ -93,11 +93,11 @@ class Recorder(Reporter):
         self.notes: list[str] = []
 
     def finish(self, made: list[str]) -> None:
-        """See `Reporter.finish`."""
+        """See `Progress.finish`."""
         self.made = made
 
     def note(self, text: str) -> None:
-        """See `Reporter.note`."""
+        """See `Progress.note`."""
         self.notes.append(text)
 
 
@@ -446,7 +446,7 @@ def test_a_file_cut_short_without_a_word_is_not_taken_for_a_finished_artefact(sm
 
     with (
         pytest.raises(WorkspaceError, match="The disk is full"),
-        building(small_disk / "w", Reporter()) as build,
+        building(small_disk / "w", Progress()) as build,
     ):
         build.stage("ranker", {}, cut_short)
     assert not list((small_disk / "w" / "artefacts").iterdir())

@@ -1,7 +1,7 @@
 """The stages, a file each: `write` reads earlier artefacts and fills one folder. `pipeline` knows their order."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ from wayword.engines.duck import DuckDB
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 Report = dict[str, Any]
-Advance = Callable[[int, int], None]
 Folders = Mapping[str, Path]
 """Earlier stages by name, with the folders that hold their artefacts."""
 

@@ -17,7 +17,7 @@ from wayword.completion.sparse_topk import Graph
 from wayword.config import IndexConfig
 from wayword.demand import stage as demand
 from wayword.engines import tables
-from wayword.engines.stages import Advance, Report, threads
+from wayword.engines.stages import Report, threads
 from wayword.index.content import Asked, Content
 from wayword.index.index import FORMAT
 from wayword.index.keys import Columns
@@ -30,6 +30,7 @@ from wayword.logs import contexts_stage as contexts
 from wayword.logs.contexts import PREFIX
 from wayword.logs.stage import context_columns
 from wayword.paper.retriever_stage import popularity
+from wayword.progress import SILENT, Progress
 from wayword.store.compressed_rows import WeightedRows
 from wayword.store.workspace import Workspace, digest
 
@@ -37,9 +38,7 @@ MOST_CONTEXTS = 2_000_000
 """So many distinct contexts of the log get lists of their own; the others are answered live."""
 
 
-def build(
-    workspace: Workspace, config: IndexConfig, advance: Advance = lambda _done, _of: None
-) -> tuple[Path, bool]:
+def build(workspace: Workspace, config: IndexConfig, progress: Progress = SILENT) -> tuple[Path, bool]:
     """Write the index of a workspace, unless it is there, and make it the current one. Says whether it was made."""
     root = workspace.path / ROOT
     overrides = Overrides.load(root)
@@ -58,7 +57,7 @@ def build(
 
     def make(folder: Path) -> Report:
         with workspace.reading():
-            return _write(folder, workspace, config, overrides, advance)
+            return _write(folder, workspace, config, overrides, progress)
 
     return publish(root, version, make, keep=config.versions)
 
@@ -75,7 +74,7 @@ class Shown:
 
 
 def _write(
-    folder: Path, workspace: Workspace, config: IndexConfig, overrides: Overrides, advance: Advance
+    folder: Path, workspace: Workspace, config: IndexConfig, overrides: Overrides, progress: Progress
 ) -> Report:
     queries = _shown(workspace, config, overrides)
     retriever = _served(workspace, queries)
@@ -87,7 +86,7 @@ def _write(
         near_duplicates(queries.texts) if config.policy == "diverse" else None,
         list(context_columns(workspace.folder("log"))),
     )
-    return {**content.write(folder, config, advance), "withheld queries": int(queries.private.sum())}
+    return {**content.write(folder, config, progress), "withheld queries": int(queries.private.sum())}
 
 
 def _pages(workspace: Workspace, queries: Shown) -> Pages:

@@ -7,7 +7,6 @@ import pyarrow as pa
 from wayword.config import RankingsConfig
 from wayword.engines import Engine, tables
 from wayword.engines.stages import (
-    Advance,
     Folders,
     Report,
     tables_in,
@@ -15,6 +14,7 @@ from wayword.engines.stages import (
 from wayword.errors import LogError
 from wayword.logs.columns import as_text
 from wayword.logs.stage import Source
+from wayword.progress import Progress
 from wayword.rankings import table as rankings
 
 
@@ -26,7 +26,7 @@ def write(
     *,
     exported: Path | None,
     documents: Path | None,
-    advance: Advance,
+    progress: Progress,
 ) -> Report:
     """Fill `out`: from an exported table, or by asking an embedded ranker over a document table."""
     with tables_in(out) as engine:
@@ -35,7 +35,7 @@ def write(
         if exported:
             rankings.read(engine, exported)
         elif described is not None:
-            rankings.ask(engine, described, config, advance)
+            rankings.ask(engine, described, config, progress)
         rankings.number(engine, described)
         strictness = rankings.Strictness(config.on_mismatch, source.lenient, source.judged)
         report = rankings.join_log(engine, strictness, source=str(source.log))

@@ -4,7 +4,7 @@ Queries are one per normalised text. Where a rankings table holds several raw fo
 "tv stand"), the form searched most often stands for all, with its own result list, and is the one shown to people.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,7 @@ from wayword.errors import LogError
 from wayword.logs import checks
 from wayword.logs.columns import as_text
 from wayword.logs.log import forms
-
-Progress = Callable[[int, int], None]
+from wayword.progress import SILENT, Progress
 
 
 @dataclass(frozen=True)
@@ -55,9 +54,7 @@ def read(engine: Engine, path: Path) -> None:
     checks.enforce(engine, checks.RANKINGS_CHECKS, source=str(path))
 
 
-def ask(
-    engine: Engine, documents: pa.Table, config: RankingsConfig, progress: Progress | None = None
-) -> None:
+def ask(engine: Engine, documents: pa.Table, config: RankingsConfig, progress: Progress = SILENT) -> None:
     """Step `ranked` from an embedded ranker, asked for every logged query."""
     queries: Sequence[str] = engine.arrow(
         """SELECT raw_query FROM (SELECT text, raw_query, row_number() OVER (PARTITION BY text ORDER BY count(*) DESC,
@@ -66,9 +63,7 @@ def ask(
     if config.ranker == "bm25":
         from wayword.rankings.bm25 import rank_with_bm25
 
-        answer = rank_with_bm25(
-            documents, queries, depth=config.depth, progress=_counted(progress, len(queries))
-        )
+        answer = rank_with_bm25(documents, queries, depth=config.depth, progress=progress)
     else:
         from wayword.paper.pecos_documents import rank_with_pecos
 
@@ -76,9 +71,7 @@ def ask(
             """SELECT DISTINCT s.raw_query AS query, c.document FROM clicks AS c
                JOIN searches AS s ON s.search = c.search ORDER BY 1, 2"""
         )
-        answer = rank_with_pecos(
-            pairs, queries, depth=config.depth, progress=_counted(progress, len(queries))
-        )
+        answer = rank_with_pecos(pairs, queries, depth=config.depth, progress=progress)
     engine.load("ranked", answer.rename_columns(["raw_query", "document", "rank"]))
     _normalise(engine)
 
@@ -86,19 +79,6 @@ def ask(
 def _normalise(engine: Engine) -> None:
     """Step `ranked_forms` (raw, text): the queries of `ranked` and their normal forms."""
     forms(engine, "ranked_forms", "SELECT DISTINCT raw_query FROM ranked")
-
-
-def _counted(progress: Progress | None, total: int) -> Callable[[int], None]:
-    """What a ranker tells (so many more are answered) as (so many of so many)."""
-    done = 0
-
-    def tell(more: int) -> None:
-        nonlocal done
-        done += more
-        if progress:
-            progress(done, total)
-
-    return tell
 
 
 def number(engine: Engine, titles: pa.Table | None) -> None:

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from wayword.errors import WaywordError
+from wayword.progress import SILENT, Progress
 from wayword.simulation.catalogue import load_catalogue
 from wayword.simulation.world import World
 from wayword.simulation.worlds.debian import debian_world
@@ -37,7 +38,7 @@ def open_world(
     depth: int = 100,
     ranker: str | None = None,
     labels: int | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress = SILENT,
 ) -> World:
     """Build a world by name: one of `WORLDS`, or `xmc:PATH`, which alone takes `ranker` and `labels`."""
     if name.startswith(XMC) and name != XMC:

@@ -5,7 +5,6 @@ title relate to. Documents are the packages that 2 to 1,500 others relate to: th
 everything. The part of the archive that the person browses is the section of the package of this title.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from wayword.progress import SILENT, Progress
 from wayword.simulation.catalogue import related_counts, relations
 from wayword.simulation.world import World
 from wayword.simulation.worlds.related_packages import pairs_world
@@ -26,7 +26,7 @@ def debian_world(
     *,
     ranker: str = "bm25",
     depth: int = 100,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress = SILENT,
 ) -> World:
     """Build the world from a catalogue, with BM25 over names and titles or PECOS as the document ranker."""
     counts = related_counts(catalogue)

@@ -1,12 +1,11 @@
 """Worlds made of pairs (query, relevant document), as in the paper's Appendix B, all queries alike."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from wayword.errors import WaywordError
+from wayword.progress import SILENT, Progress
 from wayword.rankings.bm25 import rank_with_bm25
 from wayword.simulation.world import Intents, World
 
@@ -21,7 +20,7 @@ def pairs_world(
     fields: tuple[str, ...],
     depth: int,
     notes: tuple[str, ...] = (),
-    progress: Callable[[int], None] | None = None,
+    progress: Progress = SILENT,
 ) -> World:
     """The world whose queries are those of `pairs` (columns query, document; distinct), all as likely.
 
@@ -62,7 +61,7 @@ def _rankings(
     ranker: str,
     fields: tuple[str, ...],
     depth: int,
-    progress: Callable[[int], None] | None,
+    progress: Progress,
 ) -> pa.Table:
     if ranker == "bm25":
         return rank_with_bm25(documents, queries, depth=depth, fields=fields, progress=progress)

@@ -9,7 +9,7 @@ import gzip
 import json
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from operator import itemgetter
@@ -21,6 +21,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from wayword.errors import WaywordError
+from wayword.progress import SILENT, Progress
 from wayword.simulation.world import World
 from wayword.simulation.worlds.related_packages import pairs_world
 from wayword.text import normalise
@@ -45,7 +46,7 @@ def xmc_world(
     labels: int = LABELS,
     ranker: str = "bm25",
     depth: int = 100,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress = SILENT,
 ) -> World:
     """Build the world from a folder, with BM25 over label titles or with PECOS as the document ranker."""
     data = read_xmc(Path(folder))
