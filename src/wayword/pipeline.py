@@ -26,7 +26,7 @@ from wayword.logs import stage as log_stage
 from wayword.paper import pecos_model as xlinear
 from wayword.paper import ranker_stage as ranker
 from wayword.paper import retriever_stage as retriever
-from wayword.progress import Reporter
+from wayword.progress import SILENT, Progress
 from wayword.propensity import stage as propensity
 from wayword.rankings import stage as rankings_stage
 from wayword.store.artefact import digest_of_file
@@ -44,7 +44,7 @@ def run(
     judged: bool = False,
     lenient: bool = False,
     truth: Path | str | None = None,
-    reporter: Reporter | None = None,
+    reporter: Progress | None = None,
 ) -> Workspace:
     """Run every stage whose inputs have changed and return the workspace.
 
@@ -53,7 +53,7 @@ def run(
     `truth`, from a simulated world, adds the ceiling to the estimates.
     """
     settings = config if isinstance(config, Config) else Config.load(config)
-    tell = reporter or Reporter()
+    tell = reporter or SILENT
     exported, described, law = (Path(p) if p is not None else None for p in (rankings, documents, truth))
     if exported is None and described is None:
         raise ConfigError(
@@ -83,11 +83,11 @@ def run(
     return workspace
 
 
-def index_of(workspace: Workspace, settings: Config, reporter: Reporter) -> list[str]:
+def index_of(workspace: Workspace, settings: Config, reporter: Progress) -> list[str]:
     """Write what is served, unless it is there already; it is the current version afterwards."""
     reporter.begin("index")
     started = time.monotonic()
-    _, made = build_index(workspace, settings.index, reporter.advance)
+    _, made = build_index(workspace, settings.index, reporter)
     reporter.end("index", reused=not made, seconds=time.monotonic() - started)
     return ["index"] if made else []
 
@@ -111,7 +111,7 @@ def stages(
     documents: Path | None = None,
     truth: Path | None = None,
     files: dict[Path | None, str | None],
-    reporter: Reporter,
+    reporter: Progress,
 ) -> dict[str, Stage]:
     """The diagram above, in order. `at` will hold the folder of each stage when the next one is made; `files` are the
     hashes of the input files, and `model` is the retriever."""
@@ -136,7 +136,7 @@ def stages(
                 settings.rankings,
                 exported=exported,
                 documents=documents,
-                advance=reporter.advance,
+                progress=reporter,
             ),
             after=("log",),
         ),
@@ -152,7 +152,7 @@ def stages(
         ),
         "demand": Stage(
             {"variant": tested.variant, **settings.of_stage("demand")},
-            lambda new: demand.write(new, at, settings, tested.variant, reporter.advance),
+            lambda new: demand.write(new, at, settings, tested.variant, reporter),
             after=("rankings", "contexts", "propensity"),
         ),
         "retriever": Stage(
@@ -162,19 +162,19 @@ def stages(
         ),
         "ranker": Stage(
             {"measure": asdict(labels), "asked": asked, **settings.of_stage("features", "ranker")},
-            lambda new: ranker.write(new, at, settings, labels, reporter.advance),
+            lambda new: ranker.write(new, at, settings, labels, reporter),
             after=("rankings", "contexts", "propensity", "retriever"),
         ),
         "estimates": Stage(
             {"truth file": files[truth], "measure": asdict(tested), "metrics": list(METRICS), "asked": asked}
             | settings.of_stage("evaluation"),
-            lambda new: estimates.write(new, at, settings, tested, truth=truth, advance=reporter.advance),
+            lambda new: estimates.write(new, at, settings, tested, truth=truth, progress=reporter),
             after=("rankings", "contexts", "propensity", "demand", "retriever", "ranker"),
         ),
     }
 
 
-def choose_retriever(config: Config, reporter: Reporter) -> str:
+def choose_retriever(config: Config, reporter: Progress) -> str:
     """Which retriever to train; without PECOS, `auto` says in one line what it does instead."""
     if config.retriever.model == "popular" or xlinear.available():
         return "popular" if config.retriever.model == "popular" else "pecos"

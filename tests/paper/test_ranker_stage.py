@@ -21,6 +21,7 @@ from wayword.paper import ranker_stage as ranker
 from wayword.paper.features.ranker_features import Featuriser
 from wayword.paper.rankers import BoostedRanker, Examples
 from wayword.paper.retriever_stage import POPULARITY, POPULARITY_OF_ALL_TRAINING, Retrievers
+from wayword.progress import SILENT
 from wayword.utility import Measure
 
 Floats = NDArray[np.float64]
@@ -60,7 +61,7 @@ def fitted(shop: Shop, out: Path, name: str) -> tuple[NDArray[np.int32], Floats]
     at = shop.folders
     trained = out / "ranker"
     trained.mkdir(parents=True)
-    ranker.write(trained, at, small.CONFIG, Measure(name), lambda _done, _all: None)
+    ranker.write(trained, at, small.CONFIG, Measure(name), SILENT)
     contexts = from_prefixes(["l", "la", "lab", "lam", "lan", "lap", "lo", "ladder s"])
     found = Retrievers.load(at, small.CONFIG.retriever).trained.retrieve(contexts, 15)
     features = Featuriser.load(trained / ranker.FEATURES).features(contexts, found)

@@ -28,7 +28,6 @@ from wayword.demand.surroundings import Surroundings
 from wayword.demand.validation import HeldOut, Judge, surely_more
 from wayword.engines import Engine
 from wayword.engines.stages import (
-    Advance,
     Folders,
     Report,
     fetch_numbered,
@@ -39,6 +38,7 @@ from wayword.evaluation.estimates import DEEPEST
 from wayword.logs import contexts_stage as contexts
 from wayword.logs.contexts import PREFIX
 from wayword.logs.prefixes import table_of_cuts
+from wayword.progress import Progress
 from wayword.store.compressed_rows import WeightedRows
 
 LEAST = 0.002
@@ -100,11 +100,11 @@ class Learned:
     report: Report
 
 
-def write(out: Path, at: Folders, config: Config, variant: str, advance: Advance) -> Report:
+def write(out: Path, at: Folders, config: Config, variant: str, progress: Progress) -> Report:
     """Fill `out`; `variant` is `unbiased`, or how judgments are measured."""
     material = _read(out, at, config, variant)
-    found = _given(material) if variant in GAIN else _learned(material, config.demand.seed, advance)
-    advance(STEPS - 1, STEPS)
+    found = _given(material) if variant in GAIN else _learned(material, config.demand.seed, progress)
+    progress.advance(STEPS - 1, STEPS)
     context = {
         kind: material.affinity(kind, strength, "retriever", "ranker")
         for kind, strength in found.strengths.items()
@@ -143,16 +143,16 @@ def _given(material: Material) -> Learned:
     return Learned(gains, np.zeros(material.pairs.queries), {}, {})
 
 
-def _learned(material: Material, seed: int, advance: Advance) -> Learned:
+def _learned(material: Material, seed: int, progress: Progress) -> Learned:
     """Learn on the retriever's split, choose settings on the ranker's, learn again on both."""
     known, pairs = material.known, material.pairs
     around = Surroundings.of(known.texts, known.names, known.titles, pairs)
-    advance(1, STEPS)
+    progress.advance(1, STEPS)
     early, chosen, strengths, report = None, Shrinkage(3.0), dict[str, float](), dict[str, object]()
     if known.held.num_rows and known.clicks_of("retriever").num_rows:
         clicks, searches = pairs.clicks(known.clicks_of("retriever")), known.issued("retriever")
         early = believe(pairs, clicks, searches, around, models=1, seed=seed, threads=threads())
-        advance(3, STEPS)
+        progress.advance(3, STEPS)
         later = pairs.clicks(known.clicks_of("ranker"))
         told = {choice: likelihood(early.rates(pairs, choice), pairs, later) for choice in CHOICES}
         chosen = max(told, key=lambda choice: told[choice])

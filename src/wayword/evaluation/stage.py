@@ -29,7 +29,6 @@ from wayword.config import Config
 from wayword.demand import stage as demand
 from wayword.engines import Engine
 from wayword.engines.stages import (
-    Advance,
     Folders,
     Report,
     fetch_numbered,
@@ -52,6 +51,7 @@ from wayword.paper import ranker_stage as ranker
 from wayword.paper.features.ranker_features import Featuriser
 from wayword.paper.rankers import RANKERS
 from wayword.paper.retriever_stage import Retrievers
+from wayword.progress import Progress
 from wayword.utility import Measure
 
 DIVERSE = "diverse"
@@ -91,7 +91,7 @@ def load_ranked(
 
 
 def write(
-    out: Path, at: Folders, config: Config, measure: Measure, *, truth: Path | None, advance: Advance
+    out: Path, at: Folders, config: Config, measure: Measure, *, truth: Path | None, progress: Progress
 ) -> Report:
     """Fill `out` with `estimates`, `differences`, `dial` and `recall`."""
     policies = load_policies(at, config, threads=threads())
@@ -106,7 +106,7 @@ def write(
             wide[name] = policy.complete(typed, max(DEEPEST, config.retriever.candidates))
             for mode, found in _in_modes(policy, wide[name], typed).items():
                 lists[mode][name] = found
-            advance(done, steps)
+            progress.advance(done, steps)
         recalls = {}
         if truth:
             for mode in MODES:
@@ -118,7 +118,7 @@ def write(
         for mode in MODES:
             candidates = _in_mode(policies["retriever"], wide["retriever"], typed, mode)
             results[mode] = outcomes(engine, lists[mode], candidates, numbers, measure)
-        advance(len(policies) + 2, steps)
+        progress.advance(len(policies) + 2, steps)
         dial = _dial(engine, cast(Expected, policies[DEFAULT]), typed, numbers, measure)
     tested = {mode: estimate(outcome, config.evaluation, METRICS) for mode, outcome in results.items()}
     for place, name in enumerate(("estimates", "differences")):

@@ -13,7 +13,6 @@ from wayword.completion.policies import Plain, Retrieved, Shuffled
 from wayword.config import Config, UtilityConfig
 from wayword.engines import tables
 from wayword.engines.stages import (
-    Advance,
     Folders,
     Report,
     tables_in,
@@ -29,7 +28,7 @@ from wayword.paper.features.ranker_features import Featuriser
 from wayword.paper.rankers import RANKERS, Examples, reorder
 from wayword.paper.retriever_stage import Retrievers
 from wayword.pipeline import Stage, retriever_settings
-from wayword.progress import Reporter
+from wayword.progress import Progress
 from wayword.reproduction.material import LISTS, Material, save_list
 
 LABELS: tuple[str, ...] = get_args(get_type_hints(UtilityConfig)["variant"])
@@ -49,7 +48,7 @@ def of_size(name: str) -> str:
     return f"ranker_{name.removesuffix('%')}_percent"
 
 
-def stages(config: Config, at: Folders, truth: Path, truth_hash: str, tell: Reporter) -> dict[str, Stage]:
+def stages(config: Config, at: Folders, truth: Path, truth_hash: str, tell: Progress) -> dict[str, Stage]:
     """All of them by name."""
     asked = retriever_settings(config.retriever)[1]
     trained = {"asked": asked, **config.of_stage("features", "ranker")}
@@ -57,7 +56,7 @@ def stages(config: Config, at: Folders, truth: Path, truth_hash: str, tell: Repo
     def fitted(variant: str, share: float) -> Stage:
         return Stage(
             {"variant": variant, "share": share, **config.of_stage("ranker")},
-            lambda new: write_ranker(new, at, config, variant, share, tell.advance),
+            lambda new: write_ranker(new, at, config, variant, share, tell),
             after=("examples", "tests", "propensity"),
         )
 
@@ -68,7 +67,7 @@ def stages(config: Config, at: Folders, truth: Path, truth_hash: str, tell: Repo
         ),
         "baselines": Stage(
             {"truth": truth_hash, "seed": config.evaluation.seed, **config.of_stage("prefixes")},
-            lambda new: write_baselines(new, at, config, truth, tell.advance),
+            lambda new: write_baselines(new, at, config, truth, tell),
             after=(*TABLES, "retriever", "tests"),
         ),
         **{of_labels(variant): fitted(variant, 1.0) for variant in LABELS},
@@ -113,7 +112,7 @@ def _save(
     return {"contexts": len(chosen), "pairs": len(features), "features": features.shape[1]}
 
 
-def write_baselines(out: Path, at: Folders, config: Config, truth: Path, advance: Advance) -> Report:
+def write_baselines(out: Path, at: Folders, config: Config, truth: Path, progress: Progress) -> Report:
     """The lists of the policies that no label touches, and of the ceiling."""
     retrievers = Retrievers.load(at, config.retriever)
     numbers = Material.load(at["tests"]).contexts
@@ -124,7 +123,7 @@ def write_baselines(out: Path, at: Folders, config: Config, truth: Path, advance
         "retriever": Retrieved(retrievers.trained),
     }
     for done, (name, policy) in enumerate(policies.items()):
-        advance(done, len(policies) + 1)
+        progress.advance(done, len(policies) + 1)
         save_list(out / LISTS / f"{name}.parquet", policy.complete(typed, DEEPEST))
     with tables_in(out) as engine:
         tables.fetch(engine, at["rankings"], "queries", "documents", "rankings", "numbered_searches")
@@ -136,7 +135,7 @@ def write_baselines(out: Path, at: Folders, config: Config, truth: Path, advance
 
 
 def write_ranker(
-    out: Path, at: Folders, config: Config, variant: str, share: float, advance: Advance
+    out: Path, at: Folders, config: Config, variant: str, share: float, progress: Progress
 ) -> Report:
     """A ranker from these labels on a share of the examples' searches, and its lists for the test contexts."""
     examples = Material.load(at["examples"])
@@ -146,7 +145,7 @@ def write_ranker(
         examples = examples.of_contexts(ranker.training_contexts(engine))
         labels, searches = ranker.labelled(engine, examples.candidates, examples.contexts, measure)
     learned = Examples.of(examples.features, labels, examples.candidates.context, searches)
-    model = RANKERS[config.ranker.model].fit(learned, config.ranker, threads=threads(), progress=advance)
+    model = RANKERS[config.ranker.model].fit(learned, config.ranker, threads=threads(), progress=progress)
     model.save(out / ranker.MODEL)
     tests = Material.load(at["tests"])
     ordered = reorder(tests.candidates, model.score(tests.features)).top(DEEPEST)

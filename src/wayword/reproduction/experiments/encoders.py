@@ -19,7 +19,6 @@ from wayword.completion.candidates import Candidates
 from wayword.config import Config
 from wayword.engines import tables
 from wayword.engines.stages import (
-    Advance,
     Folders,
     Report,
     tables_in,
@@ -34,6 +33,7 @@ from wayword.paper.features.encoder import Encoder
 from wayword.paper.features.ranker_features import Featuriser
 from wayword.paper.rankers import RANKERS, Examples, reorder
 from wayword.paper.retriever_stage import Retrievers
+from wayword.progress import Progress
 from wayword.reproduction import measures
 from wayword.reproduction.material import LISTS, Material, load_list, save_list
 from wayword.reproduction.report.exhibits import Cell, Column, Exhibit, Section, Table, Text
@@ -96,7 +96,7 @@ def _spread(contexts: NDArray[np.int32], most: int) -> NDArray[np.int32]:
 
 
 def write_encoder(
-    out: Path, at: Folders, config: Config, name: str, model: str, most: int, advance: Advance
+    out: Path, at: Folders, config: Config, name: str, model: str, most: int, progress: Progress
 ) -> Report:
     """A ranker on one encoder's vectors, its lists for the sampled test contexts, and what it cost."""
     sample = Sample.of(at, most)
@@ -119,7 +119,7 @@ def write_encoder(
         )
     examples = Examples.of(features, labels, sample.learned.candidates.context, searches)
     started = time.perf_counter()
-    fitted = RANKERS[config.ranker.model].fit(examples, config.ranker, threads=threads(), progress=advance)
+    fitted = RANKERS[config.ranker.model].fit(examples, config.ranker, threads=threads(), progress=progress)
     seconds = time.perf_counter() - started
     scores = fitted.score(featuriser.features(tested, sample.renumbered(sample.tested.candidates)))
     save_list(out / LISTS / f"{name}.parquet", reorder(sample.tested.candidates, scores).top(DEEPEST))
