@@ -77,13 +77,13 @@ def run_stage(name: str, data: Path, workspace: Path) -> dict[str, float]:
     """Make one artefact; those of the stages before it are there already."""
     from wayword import pipeline
     from wayword.config import Config
-    from wayword.progress import Reporter
+    from wayword.progress import Progress
     from wayword.store.workspace import building
 
     inputs = pipeline.Inputs(data / "clicks.parquet", data / "rankings.parquet")
-    planned = pipeline.stages(Config.parse({"prefixes": {"start": "first-word"}}), inputs, Reporter())
+    planned = pipeline.stages(Config.parse({"prefixes": {"start": "first-word"}}), inputs, Progress())
     result: dict[str, float] = {}
-    with building(workspace, Reporter()) as build:
+    with building(workspace, Progress()) as build:
         for stage in STAGES[: STAGES.index(name) + 1]:
             started, processor = time.monotonic(), time.process_time()
             build.stage(stage, planned[stage])

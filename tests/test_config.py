@@ -1,16 +1,16 @@
 import datetime
 import tomllib
-from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from wayword.config import _RANGES, UNBOUNDED, Config, as_toml, meanings
+from wayword import config as module
+from wayword.config import UNBOUNDED, Config, as_toml, meanings
 from wayword.errors import ConfigError
 
-TABLES = {f.name: getattr(Config(), f.name) for f in fields(Config)}
-KEYS = [(table, f.name) for table, values in TABLES.items() for f in fields(values)]
+TABLES = {table: getattr(Config(), table) for table in Config.__struct_fields__}
+KEYS = [(table, key) for table, values in TABLES.items() for key in values.__struct_fields__]
 NUMBERS = [(t, k) for t, k in KEYS if isinstance(getattr(TABLES[t], k), int | float)]
 
 
@@ -40,7 +40,8 @@ def test_whole_numbers_are_floats_where_floats_are_expected() -> None:
 
 @pytest.mark.parametrize(("table", "key"), NUMBERS)
 def test_every_number_has_a_range_that_its_default_is_in_and_nan_is_not(table: str, key: str) -> None:
-    low, high = _RANGES[f"{table}.{key}"]
+    _, limits = get_args(get_type_hints(type(TABLES[table]), include_extras=True)[key])
+    low, high = limits.ge, UNBOUNDED if limits.le is None else limits.le
     assert low <= getattr(TABLES[table], key) <= high
     outside: list[Any] = [float("nan"), low - 1]
     for value in outside if high == UNBOUNDED else [*outside, high + 1, 10**400]:
@@ -95,6 +96,26 @@ def test_nan_in_toml_is_out_of_range(tmp_path: Path) -> None:
     path.write_text("[propensity]\nalpha = nan\n")
     with pytest.raises(ConfigError, match=r"Found propensity.alpha = nan; expected a number from 0 to 10"):
         Config.load(path)
+
+
+def test_an_old_name_works_with_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "RENAMED", {"looks.power": "propensity.alpha", "log.parts": "log.split"})
+    with pytest.warns(FutureWarning, match=r"looks\.power is now propensity\.alpha"):
+        assert Config.parse({"looks": {"power": 2}}).propensity.alpha == 2.0
+    with pytest.warns(FutureWarning, match=r"log\.parts is now log\.split"):
+        assert Config.parse({"log": {"parts": "time", "ranker_share": 0.2}}).log.split == "time"
+    both = {"looks": {"power": 2}, "propensity": {"alpha": 3}}
+    with pytest.warns(FutureWarning):
+        assert Config.parse(both).propensity.alpha == 3.0
+    with pytest.warns(FutureWarning), pytest.raises(ConfigError, match=r"Found propensity\.alpha = 'x'"):
+        Config.parse({"looks": {"power": "x"}})
+    with pytest.raises(ConfigError, match="Found log = 3"):
+        Config.parse({"log": 3})
+
+
+def test_settings_cannot_be_changed() -> None:
+    with pytest.raises(AttributeError):
+        Config().propensity.alpha = 2.0  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("path", [".", "there/is/no.toml", "a\0b"])

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from msgspec.structs import replace
 
 from commands import Command, wayword
 from runs import Made, hashes
@@ -33,7 +33,7 @@ from wayword.paper import pecos_model as xlinear
 from wayword.paper import ranker_stage as ranker
 from wayword.paper import retriever_stage as retriever
 from wayword.pipeline import load_policies
-from wayword.progress import Reporter
+from wayword.progress import Progress
 from wayword.propensity import stage as propensity
 from wayword.rankings import stage as rankings
 from wayword.serving.completer import Completer
@@ -87,7 +87,7 @@ RERUN: dict[str, tuple[Any, tuple[str, ...]]] = {
 }
 
 
-class Recorder(Reporter):
+class Recorder(Progress):
     """Remembers which stages did any work."""
 
     def __init__(self) -> None:
@@ -95,11 +95,11 @@ class Recorder(Reporter):
         self.notes: list[str] = []
 
     def finish(self, made: list[str]) -> None:
-        """See `Reporter.finish`."""
+        """See `Progress.finish`."""
         self.made = made
 
     def note(self, text: str) -> None:
-        """See `Reporter.note`."""
+        """See `Progress.note`."""
         self.notes.append(text)
 
 
@@ -448,7 +448,7 @@ def test_a_file_cut_short_without_a_word_is_not_taken_for_a_finished_artefact(sm
 
     with (
         pytest.raises(WorkspaceError, match="The disk is full"),
-        building(small_disk / "w", Reporter()) as build,
+        building(small_disk / "w", Progress()) as build,
     ):
         build.stage("ranker", Stage({}, cut_short))
     assert not list((small_disk / "w" / "artefacts").iterdir())

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from wayword.completion import stage as completion
 from wayword.completion.policies import Policy
-from wayword.config import Config
+from wayword.config import COMPARED, Config
 from wayword.demand import stage as demand
 from wayword.errors import ConfigError
 from wayword.evaluation import stage as estimates
@@ -25,7 +25,7 @@ from wayword.evaluation.estimates import METRICS
 from wayword.index.build import build as build_index
 from wayword.logs import contexts_stage as contexts
 from wayword.logs import stage as log
-from wayword.progress import Reporter
+from wayword.progress import Progress
 from wayword.propensity import stage as propensity
 from wayword.rankings import document_ranker
 from wayword.rankings import stage as rankings_stage
@@ -69,7 +69,7 @@ def run(
     lenient: bool = False,
     truth: Path | str | None = None,
     paper: bool = False,
-    reporter: Reporter | None = None,
+    reporter: Progress | None = None,
 ) -> Workspace:
     """Run every stage whose inputs have changed and return the workspace.
 
@@ -80,7 +80,7 @@ def run(
     """
     settings = config if isinstance(config, Config) else Config.load(config)
     settings = with_paper(settings) if paper else settings
-    reporter = reporter or Reporter()
+    reporter = reporter or Progress()
     exported, described, law = (Path(p) if p is not None else None for p in (rankings, documents, truth))
     inputs = Inputs(Path(log), exported, described, law, judged=judged, lenient=lenient)
     if inputs.rankings is None and inputs.documents is None:
@@ -99,20 +99,20 @@ def run(
 
 def with_paper(settings: Config) -> Config:
     """The same settings, with the paper's policies among those that are compared."""
-    compare = dict.fromkeys((*settings.evaluation.compare, "popular", "diverse", *PAPER))
-    return replace(settings, evaluation=replace(settings.evaluation, compare=tuple(compare)))
+    evaluation = replace(settings.evaluation, compare=COMPARED)
+    return replace(settings, evaluation=evaluation)
 
 
-def index_of(workspace: Workspace, settings: Config, reporter: Reporter) -> list[str]:
+def index_of(workspace: Workspace, settings: Config, reporter: Progress) -> list[str]:
     """Write what is served, unless it is there already; it is the current version afterwards."""
     reporter.begin("index")
     started = time.monotonic()
-    _, made = build_index(workspace, settings.index, reporter.advance)
+    _, made = build_index(workspace, settings.index, reporter)
     reporter.end("index", reused=not made, seconds=time.monotonic() - started)
     return ["index"] if made else []
 
 
-def stages(settings: Config, inputs: Inputs, reporter: Reporter) -> dict[str, Stage]:
+def stages(settings: Config, inputs: Inputs, reporter: Progress) -> dict[str, Stage]:
     """The diagram above, in order; with the paper's stages if its policies are compared."""
     learned = learning_stages(settings, inputs, reporter)
     after: tuple[str, ...] = (*SUPPLIED, "demand", "completion")
@@ -125,7 +125,7 @@ def stages(settings: Config, inputs: Inputs, reporter: Reporter) -> dict[str, St
     return learned | paper_stages(settings, inputs.judged, reporter) | {"estimates": evaluated}
 
 
-def learning_stages(settings: Config, inputs: Inputs, reporter: Reporter) -> dict[str, Stage]:
+def learning_stages(settings: Config, inputs: Inputs, reporter: Progress) -> dict[str, Stage]:
     """The stages that make what is served."""
     measured = tested(settings, inputs.judged)
     return {
@@ -151,7 +151,7 @@ def learning_stages(settings: Config, inputs: Inputs, reporter: Reporter) -> dic
                 judged=inputs.judged,
                 lenient=inputs.lenient,
                 source=str(inputs.log),
-                advance=reporter.advance,
+                progress=reporter,
             ),
             after=("log",),
         ),
@@ -167,12 +167,12 @@ def learning_stages(settings: Config, inputs: Inputs, reporter: Reporter) -> dic
         ),
         "demand": Stage(
             {"variant": measured.variant, **settings.of_stage("demand")},
-            lambda new, at: demand.write(new, at, settings.demand, measured.variant, reporter.advance),
+            lambda new, at: demand.write(new, at, settings.demand, measured.variant, reporter),
             after=SUPPLIED,
         ),
         "completion": Stage(
             settings.of_stage("prefixes"),
-            lambda new, at: completion.write(new, at, settings.prefixes, reporter.advance),
+            lambda new, at: completion.write(new, at, settings.prefixes, reporter),
             after=(*SUPPLIED, "demand"),
         ),
     }
@@ -182,7 +182,7 @@ def estimates_stage(
     settings: Config,
     inputs: Inputs,
     after: tuple[str, ...],
-    reporter: Reporter,
+    reporter: Progress,
     asked: Mapping[str, Any] | None = None,
 ) -> Stage:
     """The evaluation of what is served, beside the paper's policies, which are `asked` with these settings."""
@@ -203,7 +203,7 @@ def estimates_stage(
             measured,
             truth=inputs.truth,
             load=load_policies,
-            advance=reporter.advance,
+            progress=reporter,
         ),
         after=after,
     )

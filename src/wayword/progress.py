@@ -1,54 +1,57 @@
-"""What a long run tells while it works. The library is silent; the command line draws bars."""
+"""Progress of a long run. The library reports nothing; the command line draws bars."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any
 
+from rich import progress as bars
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    ProgressColumn,
-    SpinnerColumn,
-    Task,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-)
 from rich.text import Text
 
 
-class Reporter:
-    """Says nothing. Subclasses say it to people."""
+class Progress:
+    """Receives the progress of stages and ignores it. Subclasses show or record it."""
 
     def begin(self, stage: str, *, expected: float | None = None) -> None:
-        """A stage starts; it is expected to take so many seconds, if anything is known of it."""
+        """Report that a stage starts, with the seconds that it is expected to take, if known."""
 
     def advance(self, done: int, total: int) -> None:
-        """The stage under way is `done` of `total` through."""
+        """Report that the current stage is `done` of `total` through."""
 
     def end(self, stage: str, *, reused: bool, seconds: float) -> None:
-        """A stage is done, or its earlier artefact still holds."""
+        """Report that a stage is done, or that its earlier artefact was `reused`."""
 
     def record(self, artefact: str, seconds: float) -> None:
-        """An artefact of this name was made in so many seconds."""
+        """Record how long it took to make an artefact."""
 
     def note(self, text: str) -> None:
-        """Something a person should know."""
+        """Report something a person should know."""
 
     def overall(self, done: float, total: float, seconds_left: float) -> None:
-        """Of all that was asked for, so much is done, and so long it will still take."""
+        """Report the progress of all stages together."""
 
     def finish(self, made: list[str]) -> None:
-        """The run is over; these stages did any work."""
+        """Report the end of the run, with the stages that were not reused."""
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Begin a stage and end it with the block."""
+        self.begin(name)
+        started = time.monotonic()
+        yield
+        self.end(name, reused=False, seconds=time.monotonic() - started)
 
 
-class _State(ProgressColumn):
-    """The time left, as far as anything is known of it."""
+SILENT = Progress()
+Reporter = Progress
+"""The former name of `Progress`."""
 
-    def render(self, task: Task) -> Text:
+
+class _State(bars.ProgressColumn):
+    """The time left, if it is known."""
+
+    def render(self, task: bars.Task) -> Text:
         """See `ProgressColumn.render`."""
         left = task.fields.get("left") or task.time_remaining
         if left is None and task.fields.get("expected"):
@@ -56,85 +59,60 @@ class _State(ProgressColumn):
         return Text("" if left is None else f"{timedelta(seconds=int(left))} left")
 
 
-class Bars(Reporter):
-    """One bar per stage with the time left; where nobody watches (a file, a pipe), one plain line per stage."""
+class Bars(Progress):
+    """One bar per stage with the time left on a terminal; elsewhere (a file, a pipe) one line per stage."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._bars = Progress(
-            SpinnerColumn(finished_text="✓"),
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            TimeElapsedColumn(),
+        self._bars = bars.Progress(
+            bars.SpinnerColumn(finished_text="✓"),
+            bars.TextColumn("{task.description}"),
+            bars.BarColumn(bar_width=24),
+            bars.TimeElapsedColumn(),
             _State(),
             console=console,
             disable=not console.is_terminal,
         )
-        self._task: TaskID | None = None
-        self._all: TaskID | None = None
+        self._task: bars.TaskID | None = None
+        self._all: bars.TaskID | None = None
 
     @contextmanager
     def shown(self) -> Iterator["Bars"]:
-        """Draw while the block runs."""
+        """Draw the bars while the block runs."""
         with self._bars:
             yield self
 
     def begin(self, stage: str, *, expected: float | None = None) -> None:
-        """See `Reporter.begin`."""
+        """See `Progress.begin`."""
         self._task = self._bars.add_task(stage, total=None, expected=expected)
 
     def advance(self, done: int, total: int) -> None:
-        """See `Reporter.advance`."""
-        self._update(total=total, completed=done)
+        """See `Progress.advance`."""
+        if self._task is not None:
+            self._bars.update(self._task, total=total, completed=done)
 
     def end(self, stage: str, *, reused: bool, seconds: float) -> None:
-        """See `Reporter.end`."""
+        """See `Progress.end`."""
         state = "unchanged" if reused else f"{seconds:.1f} s"
         if self._task is not None:
-            self._bars.remove_task(self._task)  # what is done scrolls away above what is under way
+            self._bars.remove_task(self._task)  # its line is printed above the current bars
             self._task = None
         self._say(f"{'✓ ' if self._console.is_terminal else ''}{stage}: {state}")
 
     def note(self, text: str) -> None:
-        """See `Reporter.note`."""
+        """See `Progress.note`."""
         self._say(f"note: {text}")
 
     def overall(self, done: float, total: float, seconds_left: float) -> None:
-        """See `Reporter.overall`."""
+        """See `Progress.overall`."""
         if self._all is None:
             self._all = self._bars.add_task("all", total=None, left=None)
         self._bars.update(self._all, total=max(total, done + 1e-6), completed=done, left=seconds_left)
 
     def finish(self, made: list[str]) -> None:
-        """See `Reporter.finish`."""
+        """See `Progress.finish`."""
         if not made:
             self._say("Nothing has changed since the last run: no work was done.")
 
     def _say(self, text: str) -> None:
         self._console.print(text, highlight=False, markup=False, soft_wrap=True)
-
-    def _update(self, **fields: Any) -> None:
-        if self._task is not None:
-            self._bars.update(self._task, **fields)
-
-
-def counted(reporter: Reporter, clicks: int) -> Callable[[str, int], None]:
-    """What a simulation tells (what is counted, how many more) as the progress of the stage under way."""
-    done = 0
-
-    def tell(what: str, more: int) -> None:
-        nonlocal done
-        if what == "clicks":
-            done += more
-            reporter.advance(done, clicks)
-
-    return tell
-
-
-@contextmanager
-def drawn(reporter: Reporter, clicks: int) -> Iterator[Callable[[str, int], None]]:
-    """What a simulation tells as a stage that ends with its last click."""
-    reporter.begin("simulate")
-    started = time.monotonic()
-    yield counted(reporter, clicks)
-    reporter.end("simulate", reused=False, seconds=time.monotonic() - started)

@@ -1,12 +1,12 @@
 """What every policy promises, tested once and run on each."""
 
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from msgspec.structs import replace
 
 import shop as small
 from shop import Shop

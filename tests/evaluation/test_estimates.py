@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 import logbook
 import reference
@@ -190,7 +191,7 @@ def test_the_same_seed_gives_equal_tables_and_another_does_not() -> None:
     outcome = simulated(100, np.random.default_rng(3))
     one, again = estimate(outcome, QUICK), estimate(outcome, QUICK)
     assert all(a.equals(b) for a, b in zip(one, again, strict=True))
-    other = estimate(outcome, replace(QUICK, seed=1))
+    other = estimate(outcome, structs.replace(QUICK, seed=1))
     assert one[0]["value"].equals(other[0]["value"])
     assert not one[0]["low"].equals(other[0]["low"])
 

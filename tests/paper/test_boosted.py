@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from progress_steps import Steps
 from wayword.config import RankerConfig
 from wayword.paper.rankers import BoostedRanker, Examples, LinearRanker
 
@@ -51,11 +52,9 @@ def test_parameters_are_the_papers_and_otherwise_the_defaults() -> None:
 
 
 def test_progress_counts_rounds() -> None:
-    seen: list[tuple[int, int]] = []
-    BoostedRanker.fit(
-        only_in_context(20, seed=0), RankerConfig(rounds=3), progress=lambda *step: seen.append(step)
-    )
-    assert seen == [(1, 3), (2, 3), (3, 3)]
+    progress = Steps()
+    BoostedRanker.fit(only_in_context(20, seed=0), RankerConfig(rounds=3), progress=progress)
+    assert progress.steps == [(1, 3), (2, 3), (3, 3)]
 
 
 def test_the_order_of_labels_is_all_that_counts() -> None:

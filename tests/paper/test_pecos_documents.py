@@ -3,6 +3,7 @@
 import pyarrow as pa
 import pytest
 
+from progress_steps import Steps
 from wayword.errors import LogError
 from wayword.paper import pecos_model as xlinear
 from wayword.paper.pecos_documents import rank_with_pecos
@@ -26,13 +27,13 @@ def test_known_pairs_come_first() -> None:
 
 
 def test_rows_follow_the_queries_then_the_rank_and_ties_the_document() -> None:
-    done: list[int] = []
-    rankings = rank_with_pecos(PAIRS, ["web", "video player", ""], depth=3, progress=done.append)
+    progress = Steps()
+    rankings = rank_with_pecos(PAIRS, ["web", "video player", ""], depth=3, progress=progress)
     assert rankings["query"].to_pylist() == ["web"] * 3 + ["video player"] * 3 + [""] * 3
     assert rankings["rank"].to_pylist() == [1, 2, 3] * 3
     assert rankings["document"].to_pylist()[3:5] == ["mpv", "vlc"]  # same instances, same score
     assert rankings.schema.field("rank").type == pa.int32()
-    assert done == [3]
+    assert progress.steps == [(3, 3)]
 
 
 def test_same_seed_same_table_and_order_of_pairs_does_not_matter() -> None:

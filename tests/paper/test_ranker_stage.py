@@ -1,12 +1,12 @@
 """The ranker's stage: what its labels are, that they make a difference, and that no search informs its own features."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 import reference
@@ -22,6 +22,7 @@ from wayword.paper import ranker_stage as ranker
 from wayword.paper.features.ranker_features import Featuriser
 from wayword.paper.rankers import BoostedRanker, Examples
 from wayword.paper.retriever_stage import Retrievers
+from wayword.progress import SILENT
 from wayword.utility import Measure
 
 Floats = NDArray[np.float64]
@@ -61,7 +62,7 @@ def fitted(shop: Shop, out: Path, name: str) -> tuple[NDArray[np.int32], Floats]
     at = shop.folders
     trained = out / "ranker"
     trained.mkdir(parents=True)
-    ranker.write(trained, at, small.CONFIG, Measure(name), lambda _done, _all: None)
+    ranker.write(trained, at, small.CONFIG, Measure(name), SILENT)
     contexts = from_prefixes(["l", "la", "lab", "lam", "lan", "lap", "lo", "ladder s"])
     found = Retrievers.load(at, small.CONFIG.retriever).trained.retrieve(contexts, 15)
     features = Featuriser.load(trained / ranker.FEATURES).features(contexts, found)

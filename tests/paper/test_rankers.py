@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from progress_steps import Steps
 from wayword.completion.candidates import Candidates
 from wayword.config import RankerConfig
 from wayword.errors import WaywordError, WorkspaceError
@@ -107,8 +108,9 @@ def test_garbage_is_named(name: str, ranker: Ranker, tmp_path: Path) -> None:
 
 
 def test_progress_runs_to_its_end(name: str) -> None:
-    seen: list[tuple[int, int]] = []
-    RANKERS[name].fit(EXAMPLES, CONFIG, progress=lambda done, most: seen.append((done, most)))
+    progress = Steps()
+    RANKERS[name].fit(EXAMPLES, CONFIG, progress=progress)
+    seen = progress.steps
     assert seen == sorted(seen)
     assert seen[-1][0] == seen[-1][1]
 

@@ -11,7 +11,7 @@ import pytest
 
 from wayword.engines import tables
 from wayword.errors import WaywordError
-from wayword.progress import Reporter
+from wayword.progress import Progress
 from wayword.reproduction import measures
 from wayword.reproduction.experiments import paper
 from wayword.reproduction.material import LISTS, Material, load_list
@@ -28,7 +28,7 @@ TIMES = ("time_steps", "time_encoders")
 
 
 @dataclass
-class Told(Reporter):
+class Told(Progress):
     """Remembers which stages were made and which were found."""
 
     made: list[str] = field(default_factory=list)

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from wayword.progress import Bars, Reporter
+from wayword.progress import Bars, Progress
 from wayword.reproduction.schedule import Schedule, cost
 
 
-class Said(Reporter):
+class Said(Progress):
     """Keeps what a schedule tells."""
 
     def __init__(self) -> None:
@@ -58,13 +58,13 @@ def test_what_was_kept_says_nothing_about_speed_and_needs_no_plan(tmp_path: Path
 
 def test_times_are_remembered_and_a_broken_file_is_only_forgotten(tmp_path: Path) -> None:
     file = tmp_path / "times.json"
-    Schedule(Reporter(), file).record("core-0123456789abcdef", 1.5)
-    again = Schedule(Reporter(), file)
+    Schedule(Progress(), file).record("core-0123456789abcdef", 1.5)
+    again = Schedule(Progress(), file)
     assert again.artefacts["core-0123456789abcdef"]["seconds"] == 1.5
     assert again.artefacts["core-0123456789abcdef"]["peak_bytes"] > 1e6
     for broken in ("", "[1]", '{"core": 3}', '{"core": {"seconds": "x", "peak_bytes": 1}}', "\x00"):
         file.write_text(broken)
-        assert Schedule(Reporter(), file).artefacts == {}
+        assert Schedule(Progress(), file).artefacts == {}
 
 
 def test_a_long_step_without_a_count_shows_the_time_left_on_a_terminal(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from runs import Made
 from shop import make_world, open_shop, with_parts
 from wayword.completion.completion import Completion
 from wayword.index.overrides import Overrides
-from wayword.progress import Reporter
+from wayword.progress import Progress
 from wayword.serving.completer import Completer, Served
 from wayword.serving.export import FORMS, LONGEST, Entry, entries, export
 
@@ -34,7 +34,7 @@ def _queries(entry: Entry) -> list[str]:
 
 def _finds_its_lists(form: str, served: Served, folder: Path) -> list[Entry]:
     written = export(served, folder / "lists", form, k=K)
-    known = list(entries(served, K, "any", 1, Reporter()))
+    known = list(entries(served, K, "any", 1, Progress()))
     found = suggested(form, folder / "lists", [entry.key for entry in known], 3 * K)
     assert len(known) == len(found) == written
     for entry, queries in zip(known, found, strict=True):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from small_worlds import WORLDS, small_world
 
+from progress_steps import Steps
 from wayword.errors import WaywordError
 from wayword.simulation import simulate as module
 from wayword.simulation.click_model import look_law
@@ -174,14 +175,14 @@ def test_a_file_in_the_way_is_named(tmp_path: Path, world: World) -> None:
 
 
 def test_the_demo_by_name(tmp_path: Path) -> None:
-    steps: list[tuple[str, int]] = []
-    out = simulate(
-        "packages", clicks=3000, out=tmp_path / "demo", progress=lambda what, n: steps.append((what, n))
-    )
+    progress = Steps()
+    out = simulate("packages", clicks=3000, out=tmp_path / "demo", progress=progress)
     log = pq.read_table(out / "clicks.parquet")
     queries = set(log["query"].to_pylist())
-    assert sum(n for what, n in steps if what == "clicks") == 3000
-    assert sum(n for what, n in steps if what == "queries") > len(queries)
+    assert progress.steps[-1] == (3000, 3000)
+    asked = progress.steps[0][1]
+    assert asked > len(queries)
+    assert (asked, asked) in progress.steps
     assert set(pq.read_table(out / "rankings.parquet")["query"].to_pylist()) <= queries
     assert len(set(pq.read_table(out / "truth.parquet")["query"].to_pylist())) > len(queries)
     assert_unbiased(log, open_world("packages"), look_law(100))

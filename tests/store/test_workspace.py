@@ -11,7 +11,7 @@ from commands import wayword
 from runs import Made, hashes
 from wayword.errors import WorkspaceError
 from wayword.pipeline import load_policies
-from wayword.progress import Reporter
+from wayword.progress import Progress
 from wayword.report.estimates import estimates_of
 from wayword.serving.policy_completer import PolicyCompleter
 from wayword.store.artefact import damage
@@ -253,7 +253,7 @@ def test_a_manifest_without_stages_is_said_clearly(undisturbed: Made, tmp_path: 
 
 
 def _refused(path: Path) -> str:
-    with pytest.raises(WorkspaceError) as caught, building(path, Reporter()):
+    with pytest.raises(WorkspaceError) as caught, building(path, Progress()):
         pass
     return str(caught.value)
 
@@ -280,7 +280,7 @@ def test_only_artefacts_are_ever_removed(tmp_path: Path) -> None:
         return {}
 
     for inputs in ({"i": 1}, {"i": 2}):
-        with building(tmp_path / "w", Reporter()) as build:
+        with building(tmp_path / "w", Progress()) as build:
             build.stage("log", Stage(inputs, make))
             (tmp_path / "w" / "artefacts" / "mine").mkdir(exist_ok=True)
             build.finish({})
@@ -309,11 +309,11 @@ def test_a_failing_stage_leaves_no_artefact_and_the_damaged_one_in_place(tmp_pat
         (new / "half").write_text("a")
         raise ValueError("no")
 
-    with building(tmp_path / "w", Reporter()) as build:
+    with building(tmp_path / "w", Progress()) as build:
         folder = build.stage("log", Stage({}, make))
         build.finish({})
     _flip(folder / "a")
-    with pytest.raises(ValueError, match="no"), building(tmp_path / "w", Reporter()) as build:
+    with pytest.raises(ValueError, match="no"), building(tmp_path / "w", Progress()) as build:
         build.stage("log", Stage({}, fail))
     assert [path.name for path in (tmp_path / "w" / "artefacts").iterdir()] == [folder.name]
 

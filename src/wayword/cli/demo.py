@@ -9,7 +9,7 @@ from rich.table import Table
 
 from wayword.completion.policies import DEFAULT
 from wayword.pipeline import load_policies, run
-from wayword.progress import Bars, drawn
+from wayword.progress import Bars
 from wayword.report.estimates import print_estimates
 from wayword.serving.policy_completer import PolicyCompleter
 from wayword.simulation.simulate import simulate
@@ -21,8 +21,8 @@ def show(out: Path, *, clicks: int, seed: int, console: Console, errors: Console
     """Everything that the commands do one by one, with what to type next."""
     data, workspace = out / "data", out / "workspace"
     with Bars(errors).shown() as bars:
-        with drawn(bars, clicks) as progress:
-            simulate("packages", clicks=clicks, seed=seed, out=data, progress=progress)
+        with bars.stage("simulate"):
+            simulate("packages", clicks=clicks, seed=seed, out=data, progress=bars)
         finished = run(
             data / "clicks.parquet",
             data / "rankings.parquet",

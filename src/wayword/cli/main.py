@@ -69,10 +69,10 @@ def simulate(
     The paper's own data: `wayword simulate xmc:LF-AmazonTitles-1.3M --ranker pecos --clicks 3842425 --out data`
     """
     from wayword.pipeline import simulate as simulate_world
-    from wayword.progress import Bars, drawn
+    from wayword.progress import Bars
     from wayword.simulation.simulate import FACTS
 
-    with Bars(_errors()).shown() as bars, drawn(bars, clicks) as progress:
+    with Bars(_errors()).shown() as bars, bars.stage("simulate"):
         simulate_world(
             world,
             clicks=clicks,
@@ -82,7 +82,7 @@ def simulate(
             ranker=ranker,
             labels=labels,
             part=part,
-            progress=progress,
+            progress=bars,
         )
     facts = json.loads((out / FACTS).read_text(encoding="utf-8"))
     typer.echo(

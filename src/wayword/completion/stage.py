@@ -25,11 +25,12 @@ from wayword.engines.tables import tables_in
 from wayword.logs import contexts_stage
 from wayword.logs.contexts import PREFIX
 from wayword.logs.prefixes import table_of_cuts
+from wayword.progress import Progress
 from wayword.store.compressed_rows import WeightedRows
-from wayword.store.stage import Advance, Folders, Report, threads
+from wayword.store.stage import Folders, Report, threads
 
 
-def write(out: Path, at: Folders, config: PrefixConfig, advance: Advance) -> Report:
+def write(out: Path, at: Folders, config: PrefixConfig, progress: Progress) -> Report:
     """Fill `out` with all but the demand, of which there is one copy."""
     texts = tables.read(at["rankings"], "queries")["text"].to_pylist()
     contexts = contexts_stage.load(at["contexts"])
@@ -40,10 +41,10 @@ def write(out: Path, at: Folders, config: PrefixConfig, advance: Advance) -> Rep
         tables.fetch(engine, at["propensity"], "propensity")
         recorded = _recorded(engine, len(texts))
         clicks = ContextClicks.read(engine, contexts) if contexts.column_names != [PREFIX] else None
-    advance(1, 3)
+    progress.advance(1, 3)
     returned = np.bincount(graph.returned.values, minlength=len(texts)) > 0
     matcher, typing = Beginnings.build(texts, returned), _typing_probability(texts, config)
-    advance(2, 3)
+    progress.advance(2, 3)
 
     def assemble(graph: Graph, own: NDArray[np.float32], context: Mapping[str, Affinity]) -> GraphRetriever:
         return GraphRetriever(

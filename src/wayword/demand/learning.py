@@ -13,6 +13,7 @@ from wayword.demand.known import Known
 from wayword.demand.pairs import Floats, Pairs
 from wayword.demand.rates import CHOICES, POOLED, Shrinkage, believe, likelihood
 from wayword.demand.surroundings import Surroundings
+from wayword.progress import Progress
 
 STEPS = 8
 """Steps of progress that are reported; the last is the caller's."""
@@ -36,15 +37,15 @@ def from_judgments(known: Known, pairs: Pairs) -> Learned:
     return Learned(gains, np.zeros(pairs.queries), {})
 
 
-def from_clicks(known: Known, pairs: Pairs, *, seed: int, threads: int, advance: Advance) -> Learned:
+def from_clicks(known: Known, pairs: Pairs, *, seed: int, threads: int, progress: Progress) -> Learned:
     """Fit on the retriever's split, choose settings on the ranker's split, and fit again on both."""
     around = Surroundings.of(known.texts, known.names, known.titles, pairs)
-    advance(1, STEPS)
+    progress.advance(1, STEPS)
     early, first, chosen, report = None, None, Shrinkage(3.0), dict[str, object]()
     if known.held.num_rows and known.clicks_of("retriever").num_rows:
         clicks, searches = pairs.clicks(known.clicks_of("retriever")), known.issued("retriever")
         early = believe(pairs, clicks, searches, around, models=1, seed=seed, threads=threads)
-        advance(3, STEPS)
+        progress.advance(3, STEPS)
         later = pairs.clicks(known.clicks_of("ranker"))
         told = {choice: likelihood(early.rates(pairs, choice), pairs, later) for choice in CHOICES}
         chosen = max(told, key=lambda choice: told[choice])

@@ -17,9 +17,9 @@ from wayword.demand.pairs import Pairs
 from wayword.engines.tables import fetch_numbered, tables_in
 from wayword.logs import contexts_stage
 from wayword.logs.contexts import PREFIX
+from wayword.progress import Progress
 from wayword.store.compressed_rows import WeightedRows
 from wayword.store.stage import (
-    Advance,
     Folders,
     Report,
     threads,
@@ -29,7 +29,7 @@ LEAST = 0.002
 """A document is left out of a query's demand if it is this improbable beside one that is surely wanted."""
 
 
-def write(out: Path, at: Folders, config: DemandConfig, variant: str, advance: Advance) -> Report:
+def write(out: Path, at: Folders, config: DemandConfig, variant: str, progress: Progress) -> Report:
     """Fill `out`; `variant` is `unbiased`, or how judgments are measured."""
     with tables_in(out) as engine:
         fetch_numbered(engine, at)
@@ -38,8 +38,8 @@ def write(out: Path, at: Folders, config: DemandConfig, variant: str, advance: A
     if variant in GAIN:
         learned = from_judgments(known, pairs)
     else:
-        learned = from_clicks(known, pairs, seed=config.seed, threads=threads(), advance=advance)
-    advance(STEPS - 1, STEPS)
+        learned = from_clicks(known, pairs, seed=config.seed, threads=threads(), progress=progress)
+    progress.advance(STEPS - 1, STEPS)
     WeightedRows.from_matrix(csr_array(known.exposures.T)).save(out, EXPOSURE)
     kept = save(out, pairs, learned)
     if learned.early and contexts_stage.load(at["contexts"]).column_names != [PREFIX]:

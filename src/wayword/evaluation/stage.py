@@ -33,8 +33,8 @@ from wayword.evaluation.ceiling import ceiling
 from wayword.evaluation.estimates import METRICS, Outcomes, at_cutoffs, estimate, outcomes
 from wayword.evaluation.recall import recall
 from wayword.logs import contexts_stage
+from wayword.progress import Progress
 from wayword.store.stage import (
-    Advance,
     Folders,
     Report,
     threads,
@@ -77,7 +77,7 @@ def write(
     *,
     truth: Path | None,
     load: LoadPolicies = load_policies,
-    advance: Advance,
+    progress: Progress,
 ) -> Report:
     """Fill `out` with `estimates`, `differences`, `dial` and `recall`.
 
@@ -97,7 +97,7 @@ def write(
             wide[name] = policy.complete(typed, max(DEEPEST, config.retriever.candidates))
             for mode, found in _in_modes(policy, wide[name], typed).items():
                 lists[mode][name] = found
-            advance(done, steps)
+            progress.advance(done, steps)
         recalls = {}
         if truth:
             for mode in MODES:
@@ -109,7 +109,7 @@ def write(
             mode: outcomes(engine, lists[mode], _candidates(policies, wide, typed, mode), numbers, measure)
             for mode in MODES
         }
-        advance(len(policies) + 2, steps)
+        progress.advance(len(policies) + 2, steps)
         dial = _dial(engine, cast(Expected, policies[DEFAULT]), typed, numbers, measure)
     tested = {mode: estimate(outcome, config.evaluation, METRICS) for mode, outcome in results.items()}
     for place, name in enumerate(("estimates", "differences")):

@@ -1,8 +1,9 @@
 """From a workspace to the content of its index: which queries may be shown, and which texts get finished lists."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,17 +29,16 @@ from wayword.index.versions import ROOT, publish
 from wayword.logs import contexts_stage as contexts
 from wayword.logs.contexts import PREFIX
 from wayword.logs.stage import context_columns
+from wayword.progress import SILENT, Progress
 from wayword.store.compressed_rows import WeightedRows
-from wayword.store.stage import Advance, Report, threads
+from wayword.store.stage import Report, threads
 from wayword.store.workspace import Workspace, digest
 
 MOST_CONTEXTS = 2_000_000
 """So many distinct contexts of the log get lists of their own; the others are answered live."""
 
 
-def build(
-    workspace: Workspace, config: IndexConfig, advance: Advance = lambda _done, _of: None
-) -> tuple[Path, bool]:
+def build(workspace: Workspace, config: IndexConfig, progress: Progress = SILENT) -> tuple[Path, bool]:
     """Write the index of a workspace, unless it is there, and make it the current one. Says whether it was made."""
     root = workspace.path / ROOT
     overrides = Overrides.load(root)
@@ -48,14 +48,16 @@ def build(
             "wayword": __version__,
             "format": FORMAT,
             "stages": [workspace.manifest["stages"][stage] for stage in used],
-            "settings": {name: value for name, value in asdict(config).items() if name != "versions"},
+            "settings": {
+                name: value for name, value in msgspec.to_builtins(config).items() if name != "versions"
+            },
             "deleted": sorted(overrides.delete),
         }
     )
 
     def make(folder: Path) -> Report:
         with workspace.reading():
-            return _write(folder, workspace, config, overrides, advance)
+            return _write(folder, workspace, config, overrides, progress)
 
     return publish(root, version, make, keep=config.versions)
 
@@ -72,7 +74,7 @@ class Shown:
 
 
 def _write(
-    folder: Path, workspace: Workspace, config: IndexConfig, overrides: Overrides, advance: Advance
+    folder: Path, workspace: Workspace, config: IndexConfig, overrides: Overrides, progress: Progress
 ) -> Report:
     queries = _shown(workspace, config, overrides)
     stages = ("rankings", "demand", "completion")
@@ -86,7 +88,7 @@ def _write(
         near_duplicates(queries.texts) if config.policy == "diverse" else None,
         list(context_columns(workspace.folder("log"))),
     )
-    return {**content.write(folder, config, advance), "withheld queries": int(queries.private.sum())}
+    return {**content.write(folder, config, progress), "withheld queries": int(queries.private.sum())}
 
 
 def _pages(workspace: Workspace, exposure: WeightedRows, queries: Shown) -> Pages:

@@ -18,7 +18,8 @@ from wayword.index.completion_lists import Lists
 from wayword.index.index import ABOUT, FORMAT, LIVE, PAGES, served_policy
 from wayword.index.keys import Columns
 from wayword.index.pages import Pages
-from wayword.store.stage import Advance, Report
+from wayword.progress import SILENT, Progress
+from wayword.store.stage import Report
 from wayword.store.strings import Strings
 
 AT_ONCE = 4096
@@ -48,7 +49,7 @@ class Content:
     context: list[str] = field(default_factory=list)
     """The log's context columns."""
 
-    def write(self, folder: Path, config: IndexConfig, advance: Advance = lambda _done, _of: None) -> Report:
+    def write(self, folder: Path, config: IndexConfig, progress: Progress = SILENT) -> Report:
         """Finish all lists, and fill the folder of a version."""
         policy = served_policy(self.retriever, config.policy, config.acceptance, self.same)
         asked = self.asked
@@ -57,7 +58,7 @@ class Content:
             folder,
             asked.keys,
             {mode: asked.row + number * asked.contexts.num_rows for number, mode in enumerate(MODES)},
-            _lists(policy, asked.contexts, config.kept, advance),
+            _lists(policy, asked.contexts, config.kept, progress),
             shown,
         )
         shown.save(folder, "shown")
@@ -81,12 +82,12 @@ class Content:
         return {"queries": len(self.shown), "texts": len(asked.keys), "lists": 2 * asked.contexts.num_rows}
 
 
-def _lists(policy: Expected, asked: pa.Table, kept: int, advance: Advance) -> Lists:
+def _lists(policy: Expected, asked: pa.Table, kept: int, progress: Progress) -> Lists:
     """All lists of the first mode, then those of the next. What a text may become is found once for all modes."""
     parts: dict[str, list[Lists]] = {mode: [] for mode in MODES}
     for first in range(0, asked.num_rows, AT_ONCE):
         part = asked.slice(first, AT_ONCE)
         for mode, found in parts.items():
             found.append(Lists.of(policy.complete(part, kept, mode=mode), part.num_rows))
-        advance(first + part.num_rows, asked.num_rows)
+        progress.advance(first + part.num_rows, asked.num_rows)
     return Lists.joined([found for mode in MODES for found in parts[mode]])

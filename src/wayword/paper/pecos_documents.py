@@ -5,7 +5,7 @@ rankings table.
 """
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from scipy import sparse
 
 from wayword.errors import LogError
 from wayword.paper import pecos_model as xlinear
+from wayword.progress import SILENT, Progress
 from wayword.text import normalise
 
 MAX_LEAF = 100
@@ -29,12 +30,12 @@ def rank_with_pecos(
     *,
     depth: int = 100,
     seed: int = 0,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress = SILENT,
 ) -> pa.Table:
     """Train on `pairs` (query, document) and give (query, document, rank), at most `depth` per query.
 
-    Rows follow `queries`, then the rank; equal scores are ordered by document. `progress` is told how many
-    more queries are done.
+    Rows follow `queries`, then the rank; equal scores are ordered by document. `progress` counts
+    the answered queries.
     """
     if not pairs.num_rows:
         raise LogError(
@@ -47,8 +48,7 @@ def rank_with_pecos(
         for start in range(0, len(queries), CHUNK):
             chunk = list(queries[start : start + CHUNK])
             blocks.append(_ranked(chunk, tree.predict(_features(text, chunk), depth, beam=BEAM), documents))
-            if progress is not None:
-                progress(len(chunk))
+            progress.advance(start + len(chunk), len(queries))
     return pa.concat_tables(blocks).combine_chunks()
 
 
@@ -59,7 +59,7 @@ def pecos(
     *,
     depth: int,
     fields: tuple[str, ...] | None = None,  # noqa: ARG001
-    progress: Callable[[int], None] | None = None,
+    progress: Progress = SILENT,
 ) -> pa.Table:
     """Rank with PECOS trained on the relevant pairs; see `rankings.document_ranker.DocumentRanker`."""
     return rank_with_pecos(relevant, queries, depth=depth, progress=progress)

@@ -18,8 +18,8 @@ from wayword.paper.features import make_encoder
 from wayword.paper.features.ranker_features import Featuriser
 from wayword.paper.rankers import RANKERS, Examples
 from wayword.paper.retriever_stage import Retrievers
+from wayword.progress import Progress
 from wayword.store.stage import (
-    Advance,
     Folders,
     Report,
     threads,
@@ -33,7 +33,7 @@ def write(
     at: Folders,
     config: Config,
     measure: utility.Measure,
-    advance: Advance,
+    progress: Progress,
     *,
     columns: bool = True,
     prepared: Featuriser | None = None,
@@ -54,7 +54,7 @@ def write(
     featuriser = replace(prepared, columns=seen) if prepared else featuriser_of(retrievers, config, seen)
     featuriser.save(out / FEATURES)
     examples = Examples.of(featuriser.features(typed, candidates), labels, candidates.context, searches)
-    ranker = RANKERS[config.ranker.model].fit(examples, config.ranker, threads=threads(), progress=advance)
+    ranker = RANKERS[config.ranker.model].fit(examples, config.ranker, threads=threads(), progress=progress)
     ranker.save(out / MODEL)
     return counts(examples)
 

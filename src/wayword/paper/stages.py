@@ -6,14 +6,14 @@ from typing import Any
 from wayword.config import Config, RetrieverConfig
 from wayword.errors import MissingExtra
 from wayword.paper import pecos_model, ranker_stage, retriever_stage
-from wayword.progress import Reporter
+from wayword.progress import Progress
 from wayword.store.stage import Stage
 from wayword.utility import Measure
 
 SUPPLIED = ("rankings", "contexts", "propensity")
 
 
-def paper_stages(settings: Config, judged: bool, reporter: Reporter) -> dict[str, Stage]:
+def paper_stages(settings: Config, judged: bool, reporter: Progress) -> dict[str, Stage]:
     """`retriever` and `ranker`, to come after the log, the rankings, the contexts and the propensities."""
     filtered, labels = measures(settings, judged)
     model = choose_retriever(settings, reporter)
@@ -29,13 +29,13 @@ def paper_stages(settings: Config, judged: bool, reporter: Reporter) -> dict[str
                 "asked": asked_of(settings.retriever),
                 **settings.of_stage("features", "ranker"),
             },
-            lambda new, at: ranker_stage.write(new, at, settings, labels, reporter.advance),
+            lambda new, at: ranker_stage.write(new, at, settings, labels, reporter),
             after=(*SUPPLIED, "retriever"),
         ),
     }
 
 
-def choose_retriever(config: Config, reporter: Reporter) -> str:
+def choose_retriever(config: Config, reporter: Progress) -> str:
     """The retriever to train; without PECOS, `auto` says in one line what it does instead."""
     if config.retriever.model == "popular" or pecos_model.available():
         return "popular" if config.retriever.model == "popular" else "pecos"

@@ -16,7 +16,7 @@ order. Queries never pass through a query parser, so no character in them is spe
  {'query': 'mpv!', 'document': 'mpv', 'rank': 1}]
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 import numpy as np
@@ -26,6 +26,7 @@ import tantivy
 from numpy.typing import NDArray
 
 from wayword.errors import LogError
+from wayword.progress import SILENT, Progress
 from wayword.rankings.terms import document_terms, query_terms
 
 RANKINGS_SCHEMA = pa.schema([("query", pa.string()), ("document", pa.string()), ("rank", pa.int32())])
@@ -41,21 +42,21 @@ def rank_with_bm25(
     *,
     depth: int = 100,
     fields: Sequence[str] = FIELDS,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress = SILENT,
 ) -> pa.Table:
     """The `depth` best documents of each distinct query, in the given order: columns query, document, rank.
 
     `documents` has the column `document` and the searched `fields`; without a column `name`, the document's
-    id is its name. A query that finds nothing has no row. `progress` is told how many were answered.
+    id is its name. A query that finds nothing has no row. `progress` counts the answered queries.
     """
     _check(documents, fields)
     index = Bm25Index([_texts(documents, field) for field in fields])
     names = documents["document"].cast(pa.string()).combine_chunks()
-    batches = []
-    for batch in _batches(dict.fromkeys(queries), BATCH):
+    batches, distinct, done = [], dict.fromkeys(queries), 0
+    for batch in _batches(distinct, BATCH):
         batches.append(_answers(index, names, batch, depth))
-        if progress is not None:
-            progress(len(batch))
+        done += len(batch)
+        progress.advance(done, len(distinct))
     return pa.Table.from_batches(batches, schema=RANKINGS_SCHEMA)
 
 

@@ -1,11 +1,12 @@
 """Document rankers that answer where no production engine can be asked: the contract, and the members built in."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import pyarrow as pa
 
 from wayword.errors import WaywordError
+from wayword.progress import SILENT, Progress
 
 
 class DocumentRanker(Protocol):
@@ -19,10 +20,10 @@ class DocumentRanker(Protocol):
         *,
         depth: int,
         fields: tuple[str, ...] | None = None,
-        progress: Callable[[int], None] | None = None,
+        progress: Progress = SILENT,
     ) -> pa.Table:
         """Rank `documents` (document, title, …) by their text in `fields`, or by what the pairs `relevant` (query,
-        document) teach. `progress` is told how many more queries are done."""
+        document) teach. `progress` counts the answered queries."""
         ...
 
 
@@ -33,7 +34,7 @@ def bm25(
     *,
     depth: int,
     fields: tuple[str, ...] | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress = SILENT,
 ) -> pa.Table:
     """Rank with BM25; see `DocumentRanker`."""
     from wayword.rankings.bm25 import rank_with_bm25

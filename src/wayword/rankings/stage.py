@@ -10,9 +10,10 @@ from wayword.engines import Engine, tables
 from wayword.engines.tables import tables_in
 from wayword.errors import LogError
 from wayword.logs.columns import as_text
+from wayword.progress import Progress
 from wayword.rankings import table as rankings
 from wayword.rankings.document_ranker import RANKERS, DocumentRanker, ranker_named
-from wayword.store.stage import Advance, Folders, Report
+from wayword.store.stage import Folders, Report
 
 
 def write(
@@ -26,7 +27,7 @@ def write(
     judged: bool = False,
     lenient: bool = False,
     source: str = "the log",
-    advance: Advance,
+    progress: Progress,
 ) -> Report:
     """Fill `out`: from an exported table, or by asking an embedded ranker over a document table.
 
@@ -39,7 +40,7 @@ def write(
             rankings.read(engine, exported)
         elif described is not None:
             ranker = ranker_named(config.ranker, rankers)
-            rankings.ask(engine, described, ranker, depth=config.depth, progress=advance)
+            rankings.ask(engine, described, ranker, depth=config.depth, progress=progress)
         rankings.number(engine, described)
         strictness = rankings.Strictness(config.on_mismatch, lenient, judged)
         report = rankings.join_log(engine, strictness, source=source)

@@ -4,7 +4,7 @@ Queries are one per normalised text. Where a rankings table holds several raw fo
 "tv stand"), the form searched most often stands for all, with its own result list, and is the one shown to people.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,8 @@ from wayword.errors import LogError
 from wayword.logs import checks
 from wayword.logs.columns import as_text
 from wayword.logs.log import forms
+from wayword.progress import SILENT, Progress
 from wayword.rankings.document_ranker import DocumentRanker
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ def ask(
     ranker: DocumentRanker,
     *,
     depth: int,
-    progress: Progress | None = None,
+    progress: Progress = SILENT,
 ) -> None:
     """Step `ranked` from an embedded ranker, asked for every logged query."""
     queries: Sequence[str] = engine.arrow(
@@ -72,7 +71,7 @@ def ask(
         """SELECT DISTINCT s.raw_query AS query, c.document FROM clicks AS c
            JOIN searches AS s ON s.search = c.search ORDER BY 1, 2"""
     )
-    answer = ranker(documents, clicked, queries, depth=depth, progress=_counted(progress, len(queries)))
+    answer = ranker(documents, clicked, queries, depth=depth, progress=progress)
     engine.load("ranked", answer.rename_columns(["raw_query", "document", "rank"]))
     _normalise(engine)
 
@@ -80,19 +79,6 @@ def ask(
 def _normalise(engine: Engine) -> None:
     """Step `ranked_forms` (raw, text): the queries of `ranked` and their normal forms."""
     forms(engine, "ranked_forms", "SELECT DISTINCT raw_query FROM ranked")
-
-
-def _counted(progress: Progress | None, total: int) -> Callable[[int], None]:
-    """What a ranker tells (so many more are answered) as (so many of so many)."""
-    done = 0
-
-    def tell(more: int) -> None:
-        nonlocal done
-        done += more
-        if progress:
-            progress(done, total)
-
-    return tell
 
 
 def number(engine: Engine, titles: pa.Table | None) -> None:

@@ -11,7 +11,7 @@ from wayword.errors import LogError, WaywordError
 from wayword.logs import stage as log_stage
 from wayword.pipeline import choose_retriever
 from wayword.pipeline import stages as pipeline_stages
-from wayword.progress import Reporter, counted
+from wayword.progress import Progress
 from wayword.reproduction import shared, theory
 from wayword.reproduction.experiments import context, core, encoders, guardrails, sizes
 from wayword.reproduction.experiments import statistics as data
@@ -47,7 +47,7 @@ class Bench:
     chosen: Preset
     seed: int
     plain: Laboratory
-    tell: Reporter
+    tell: Progress
     stack: ExitStack
     folder: Path
     """Of the log with the column; opened only if it is needed."""
@@ -57,7 +57,7 @@ class Bench:
     """The experiments so far and where their results are."""
 
     @classmethod
-    def open(cls, stack: ExitStack, place: Path, chosen: Preset, seed: int, tell: Reporter) -> "Bench":
+    def open(cls, stack: ExitStack, place: Path, chosen: Preset, seed: int, tell: Progress) -> "Bench":
         """Open the folders of a seed for as long as `stack` lasts."""
         name = f"{chosen.name}-seed-{seed}"
         plain = Laboratory(stack.enter_context(building(place / name, tell)))
@@ -121,7 +121,7 @@ class Bench:
             {
                 context.NAME: Stage(
                     inputs,
-                    lambda new: context.write(new, plain.folders, at, config, self.tell.advance),
+                    lambda new: context.write(new, plain.folders, at, config, self.tell),
                     after=context.AFTER,
                 )
             }
@@ -158,7 +158,7 @@ class Bench:
                 out=new,
                 clicks_only=True,
                 part=right,
-                progress=counted(self.tell, chosen.clicks),
+                progress=self.tell,
             )
             return {}
 
@@ -193,7 +193,7 @@ class Bench:
         def fitted(name: str, model: str) -> Stage:
             return Stage(
                 {"encoder": name, "contexts": most, **config.of_stage("features", "ranker")},
-                lambda new: encoders.write_encoder(new, at, config, name, model, most, self.tell.advance),
+                lambda new: encoders.write_encoder(new, at, config, name, model, most, self.tell),
                 after=encoders.STAGE_AFTER,
             )
 
@@ -203,12 +203,11 @@ class Bench:
         config, at, most = self.chosen.settings, self.plain.build.folders, self.chosen.encoded
         compared = config.of_stage("evaluation")
         names = tuple(encoders.models())
-        advance = self.tell.advance
         found = {
             data.NAME: Stage({}, lambda new: data.write(new, at, config), data.AFTER),
             core.NAME: Stage(compared, lambda new: core.write(new, at, config), core.AFTER),
             sizes.NAME: Stage(compared, lambda new: sizes.write(new, at, config), sizes.AFTER),
-            guardrails.NAME: Stage({}, lambda new: guardrails.write(new, at, advance), guardrails.AFTER),
+            guardrails.NAME: Stage({}, lambda new: guardrails.write(new, at, self.tell), guardrails.AFTER),
             encoders.NAME: Stage(
                 {"contexts": most, **compared},
                 lambda new: encoders.write(new, at, config, most, names),

@@ -4,6 +4,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from wayword.config import Config
 from wayword.errors import WaywordError
 from wayword.simulation.worlds import XMC
@@ -46,8 +48,8 @@ class Preset:
 
     def seeded(self, seed: int) -> "Preset":
         """The same with another seed for everything that is drawn."""
-        tables = {name: replace(getattr(self.settings, name), seed=seed) for name in SEEDED}
-        return replace(self, settings=replace(self.settings, **tables))
+        tables = {name: structs.replace(getattr(self.settings, name), seed=seed) for name in SEEDED}
+        return replace(self, settings=structs.replace(self.settings, **tables))
 
 
 def preset(world: str, *, clicks: int | None = None, quick: bool = False) -> Preset:

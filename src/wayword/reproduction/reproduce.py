@@ -13,7 +13,7 @@ from pathlib import Path
 
 from wayword.errors import WaywordError
 from wayword.pipeline import choose_retriever
-from wayword.progress import Reporter
+from wayword.progress import SILENT, Progress
 from wayword.reproduction.bench import THEORY, Bench
 from wayword.reproduction.experiments import context, core, encoders, guardrails, origin, paper, sizes, times
 from wayword.reproduction.experiments import seeds as spread
@@ -64,7 +64,7 @@ def reproduce(
     seed: int = 0,
     seeds: int = 1,
     quick: bool = False,
-    reporter: Reporter | None = None,
+    reporter: Progress | None = None,
 ) -> Path:
     """Run the paper's experiments on a world and write the report into the folder `out`; returns its HTML file.
 
@@ -76,11 +76,11 @@ def reproduce(
         raise WaywordError(f"{out} is a file; expected a folder for the report. Give another.")
     require_drawing()
     chosen = preset(world, clicks=clicks, quick=quick)
-    choose_retriever(chosen.settings, reporter or Reporter())
+    choose_retriever(chosen.settings, reporter or SILENT)
     wanted = _wanted(only, chosen)
     place = Path(workspace) if workspace is not None else Path(out) / "workspace"
     place.mkdir(parents=True, exist_ok=True)
-    schedule = Schedule(reporter or Reporter(), place / TIMES)
+    schedule = Schedule(reporter or SILENT, place / TIMES)
     again = [name for name in spread.REPEATED if name in wanted] or [core.NAME]
     repeated = [_repeat(place, chosen, number, again, schedule) for number in range(seed + 1, seed + seeds)]
     with ExitStack() as stack:

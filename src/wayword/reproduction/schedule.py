@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from wayword.progress import Reporter
+from wayword.progress import Progress
 from wayword.store.artefact import write_atomically
 
 COSTS = {
@@ -48,10 +48,10 @@ def cost(stage: str) -> float:
     return COSTS[max(known, key=len)] if known else SMALL
 
 
-class Schedule(Reporter):
+class Schedule(Progress):
     """Passes on what is told, keeps the seconds of every artefact in a file, and tells how much is left."""
 
-    def __init__(self, reporter: Reporter, file: Path) -> None:
+    def __init__(self, reporter: Progress, file: Path) -> None:
         self._reporter, self._file = reporter, file
         self.artefacts: dict[str, dict[str, float]] = _read(file)
         self._left: list[str] = []
@@ -62,19 +62,19 @@ class Schedule(Reporter):
         self._left += stages
 
     def begin(self, stage: str, *, expected: float | None = None) -> None:  # noqa: ARG002 - known better here
-        """See `Reporter.begin`."""
+        """See `Progress.begin`."""
         self._reporter.begin(stage, expected=self._seconds(cost(stage)))
 
     def advance(self, done: int, total: int) -> None:
-        """See `Reporter.advance`."""
+        """See `Progress.advance`."""
         self._reporter.advance(done, total)
 
     def note(self, text: str) -> None:
-        """See `Reporter.note`."""
+        """See `Progress.note`."""
         self._reporter.note(text)
 
     def end(self, stage: str, *, reused: bool, seconds: float) -> None:
-        """See `Reporter.end`."""
+        """See `Progress.end`."""
         self._reporter.end(stage, reused=reused, seconds=seconds)
         if stage in self._left:
             self._left.remove(stage)

@@ -23,10 +23,9 @@ from wayword.paper.policies import Shuffled
 from wayword.paper.rankers import RANKERS, Examples, reorder
 from wayword.paper.retriever_stage import Retrievers
 from wayword.pipeline import retriever_settings
-from wayword.progress import Reporter
+from wayword.progress import Progress
 from wayword.reproduction.material import LISTS, Material, save_list
 from wayword.store.stage import (
-    Advance,
     Folders,
     Report,
     Stage,
@@ -51,7 +50,7 @@ def of_size(name: str) -> str:
     return f"ranker_{name.removesuffix('%')}_percent"
 
 
-def stages(config: Config, at: Folders, truth: Path, truth_hash: str, tell: Reporter) -> dict[str, Stage]:
+def stages(config: Config, at: Folders, truth: Path, truth_hash: str, tell: Progress) -> dict[str, Stage]:
     """All of them by name."""
     asked = retriever_settings(config.retriever)[1]
     trained = {"asked": asked, **config.of_stage("features", "ranker")}
@@ -59,7 +58,7 @@ def stages(config: Config, at: Folders, truth: Path, truth_hash: str, tell: Repo
     def fitted(variant: str, share: float) -> Stage:
         return Stage(
             {"variant": variant, "share": share, **config.of_stage("ranker")},
-            lambda new: write_ranker(new, at, config, variant, share, tell.advance),
+            lambda new: write_ranker(new, at, config, variant, share, tell),
             after=("examples", "tests", "propensity"),
         )
 
@@ -70,7 +69,7 @@ def stages(config: Config, at: Folders, truth: Path, truth_hash: str, tell: Repo
         ),
         "baselines": Stage(
             {"truth": truth_hash, "seed": config.evaluation.seed, **config.of_stage("prefixes")},
-            lambda new: write_baselines(new, at, config, truth, tell.advance),
+            lambda new: write_baselines(new, at, config, truth, tell),
             after=(*TABLES, "retriever", "tests"),
         ),
         **{of_labels(variant): fitted(variant, 1.0) for variant in LABELS},
@@ -115,7 +114,7 @@ def _save(
     return {"contexts": len(chosen), "pairs": len(features), "features": features.shape[1]}
 
 
-def write_baselines(out: Path, at: Folders, config: Config, truth: Path, advance: Advance) -> Report:
+def write_baselines(out: Path, at: Folders, config: Config, truth: Path, progress: Progress) -> Report:
     """The lists of the policies that no label touches, and of the ceiling."""
     retrievers = Retrievers.load(at, config.retriever)
     numbers = Material.load(at["tests"]).contexts
@@ -126,7 +125,7 @@ def write_baselines(out: Path, at: Folders, config: Config, truth: Path, advance
         "retriever": Retrieved(retrievers.trained),
     }
     for done, (name, policy) in enumerate(policies.items()):
-        advance(done, len(policies) + 1)
+        progress.advance(done, len(policies) + 1)
         save_list(out / LISTS / f"{name}.parquet", policy.complete(typed, DEEPEST))
     with tables_in(out) as engine:
         tables.fetch(engine, at["rankings"], "queries", "documents", "rankings", "numbered_searches")
@@ -138,7 +137,7 @@ def write_baselines(out: Path, at: Folders, config: Config, truth: Path, advance
 
 
 def write_ranker(
-    out: Path, at: Folders, config: Config, variant: str, share: float, advance: Advance
+    out: Path, at: Folders, config: Config, variant: str, share: float, progress: Progress
 ) -> Report:
     """A ranker from these labels on a share of the examples' searches, and its lists for the test contexts."""
     examples = Material.load(at["examples"])
@@ -148,7 +147,7 @@ def write_ranker(
         examples = examples.of_contexts(ranker.training_contexts(engine))
         labels, searches = ranker.labelled(engine, examples.candidates, examples.contexts, measure)
     learned = Examples.of(examples.features, labels, examples.candidates.context, searches)
-    model = RANKERS[config.ranker.model].fit(learned, config.ranker, threads=threads(), progress=advance)
+    model = RANKERS[config.ranker.model].fit(learned, config.ranker, threads=threads(), progress=progress)
     model.save(out / ranker.MODEL)
     tests = Material.load(at["tests"])
     ordered = reorder(tests.candidates, model.score(tests.features)).top(DEEPEST)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from wayword.completion.completion import Completion
 from wayword.errors import WaywordError
-from wayword.progress import Reporter
+from wayword.progress import SILENT, Progress
 from wayword.serving.completer import Served
 from wayword.store.artefact import to_disk
 
@@ -58,7 +58,7 @@ def export(
     k: int = 10,
     mode: str = "any",
     shortest: int = 1,
-    reporter: Reporter | None = None,
+    reporter: Progress | None = None,
 ) -> int:
     """Write the lists of all known texts of at least so many characters; how many there were. All or nothing."""
     if form not in FORMS:
@@ -69,7 +69,7 @@ def export(
     new = out.with_name(f".{out.name}.new")
     try:
         with new.open("w", encoding="utf-8") as file:
-            for entry in entries(served, k, mode, shortest, reporter or Reporter()):
+            for entry in entries(served, k, mode, shortest, reporter or SILENT):
                 file.writelines(f"{line}\n" for line in lines(entry))
                 written += 1
         to_disk(new)
@@ -82,7 +82,7 @@ def export(
     return written
 
 
-def entries(served: Served, k: int, mode: str, shortest: int, reporter: Reporter) -> Iterator[Entry]:
+def entries(served: Served, k: int, mode: str, shortest: int, reporter: Progress) -> Iterator[Entry]:
     """What is served for every known text, in their order, pinned ones too; none without a completion."""
     known, columns = served.known(), tuple(served.index.columns.values)
     for done, (typed, context) in enumerate(known):

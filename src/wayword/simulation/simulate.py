@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from wayword.errors import WaywordError
+from wayword.progress import SILENT, Progress
 from wayword.rankings.document_ranker import RANKERS, DocumentRanker
 from wayword.simulation.click_model import draw, look_law
 from wayword.simulation.context_column import (
@@ -41,8 +42,6 @@ MOST_SEARCHES = 10**9
 CLICKS_SCHEMA = pa.schema(
     [("search_id", pa.int64()), ("query", pa.string()), ("document", pa.string()), ("rank", pa.int32())]
 )
-Progress = Callable[[str, int], None]
-"""Called with what is being counted (`queries`, `clicks`) and how many more are done."""
 Say = Callable[[NDArray[np.int64]], NDArray[np.int64]]
 """What the log says of searches of these intents: numbers of parts."""
 _DICTIONARY_LIMIT = 1 << 26
@@ -63,7 +62,7 @@ def simulate(
     labels: int | None = None,
     part: float | None = None,
     rankers: Mapping[str, DocumentRanker] = RANKERS,
-    progress: Progress | None = None,
+    progress: Progress = SILENT,
 ) -> Path:
     """Write a log of exactly `clicks` clicks of a named world into the folder `out`, and return it.
 
@@ -78,14 +77,13 @@ def simulate(
         check_right(part)
         if world.startswith(XMC):
             raise WaywordError(NO_PARTS)  # before its rankings, which may take hours
-    tell = progress or _silent
     opened = open_world(
         world,
         depth=depth,
         ranker=ranker,
         labels=labels,
         rankers=rankers,
-        progress=lambda n: tell("queries", n),
+        progress=progress,
     )
     return write_world(
         opened,
@@ -108,7 +106,7 @@ def write_world(
     clicks_only: bool = False,
     alpha: float = 1.0,
     part: float | None = None,
-    progress: Progress | None = None,
+    progress: Progress = SILENT,
 ) -> Path:
     """`simulate` for a world at hand."""
     for note in world.notes:
@@ -124,7 +122,7 @@ def write_world(
         names = Names(
             world.queries, world.documents["document"].combine_chunks(), parts.names if parts else None
         )
-        logged = _write_log(names, searches, clicks_only, unfinished / CLICKS, progress or _silent)
+        logged = _write_log(names, searches, clicks_only, unfinished / CLICKS, clicks, progress)
         pq.write_table(_collected(world, logged), unfinished / RANKINGS, compression="zstd")
         pq.write_table(world.documents, unfinished / DOCUMENTS, compression="zstd")
         pq.write_table(
@@ -210,10 +208,15 @@ def draw_searches(
 
 
 def _write_log(
-    names: Names, chunks: Iterator[Searches], clicks_only: bool, path: Path, tell: Progress
+    names: Names,
+    chunks: Iterator[Searches],
+    clicks_only: bool,
+    path: Path,
+    clicks: int,
+    progress: Progress,
 ) -> NDArray[np.bool_]:
     """Write the searches chunk by chunk; which queries are in the file is the answer."""
-    logged = np.zeros(len(names.queries), np.bool_)
+    logged, done = np.zeros(len(names.queries), np.bool_), 0
     with pq.ParquetWriter(
         path, names.schema, compression="zstd", dictionary_pagesize_limit=_DICTIONARY_LIMIT
     ) as writer:
@@ -221,7 +224,8 @@ def _write_log(
             rows = np.flatnonzero(chunk.clicked) if clicks_only else np.arange(len(chunk.query))
             logged[chunk.query[rows]] = True
             writer.write_table(_table(chunk, rows, names))
-            tell("clicks", int(chunk.clicked.sum()))
+            done += int(chunk.clicked.sum())
+            progress.advance(done, clicks)
     return logged
 
 
@@ -267,7 +271,3 @@ def _check_rate(rate: float, clicks: int) -> None:
             f"Of a million searches of this world {1e6 * rate:.3g} end in a click, so {clicks:,} clicks take "
             f"{clicks / rate:.1e} searches; the most is {MOST_SEARCHES:.0e}. Ask for fewer clicks."
         )
-
-
-def _silent(_what: str, _count: int) -> None:
-    pass

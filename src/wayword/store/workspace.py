@@ -24,7 +24,7 @@ from typing import Any
 from wayword import __version__
 from wayword.config import Config
 from wayword.errors import WorkspaceError
-from wayword.progress import Reporter
+from wayword.progress import Progress
 from wayword.store import disk
 from wayword.store.artefact import (
     UNFINISHED,
@@ -149,7 +149,7 @@ class Build:
     """A run under way: makes artefacts, and at the end the manifest that points to them."""
 
     path: Path
-    reporter: Reporter
+    reporter: Progress
     stages: dict[str, str] = field(default_factory=dict)
     made: list[str] = field(default_factory=list)
     folders: dict[str, Path] = field(default_factory=dict)
@@ -199,7 +199,7 @@ def _holds(path: Path, manifest: dict[str, Any]) -> bool:
 
 
 @contextmanager
-def building(path: Path | str, reporter: Reporter) -> Iterator[Build]:
+def building(path: Path | str, reporter: Progress) -> Iterator[Build]:
     """Open a folder for a run: created if need be, locked against a second run, rid of what a killed one left.
 
     A disk that is full or not ours to write is said in a `WorkspaceError`, whichever library met it.

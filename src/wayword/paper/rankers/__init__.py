@@ -4,11 +4,10 @@ from wayword.paper.rankers.boosted import BoostedRanker
 from wayword.paper.rankers.linear import LinearRanker
 from wayword.paper.rankers.ranker import (
     Examples,
-    Progress,
     Ranker,
     reorder,
 )
 
 RANKERS: dict[str, type[Ranker]] = {"xgboost": BoostedRanker, "linear": LinearRanker}
 
-__all__ = ["RANKERS", "BoostedRanker", "Examples", "LinearRanker", "Progress", "Ranker", "reorder"]
+__all__ = ["RANKERS", "BoostedRanker", "Examples", "LinearRanker", "Ranker", "reorder"]

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from wayword.config import RankerConfig
 from wayword.errors import WorkspaceError
-from wayword.paper.rankers.ranker import Examples, Progress
+from wayword.paper.rankers.ranker import Examples
+from wayword.progress import SILENT, Progress
 
 MODEL = "model.ubj"
 
@@ -28,9 +29,9 @@ class BoostedRanker:
 
     @classmethod
     def fit(
-        cls, examples: Examples, config: RankerConfig, *, threads: int = 1, progress: Progress | None = None
+        cls, examples: Examples, config: RankerConfig, *, threads: int = 1, progress: Progress = SILENT
     ) -> "BoostedRanker":
-        """Boost `config.rounds` trees; `progress` is called after each.
+        """Boost `config.rounds` trees; `progress` counts them.
 
         If no group has two different labels there is nothing to learn and all scores are equal.
         """
@@ -50,7 +51,7 @@ class BoostedRanker:
             "seed": config.seed,
             "nthread": threads,
         }
-        callbacks = [_reporter(config.rounds, progress)] if progress else []
+        callbacks = [_reporter(config.rounds, progress)]
         booster = xgboost.train(parameters, data, num_boost_round=config.rounds, callbacks=callbacks)
         return cls(booster)
 
@@ -86,9 +87,9 @@ class BoostedRanker:
 def _reporter(rounds: int, progress: Progress) -> Any:
     from xgboost.callback import TrainingCallback
 
-    class Reporter(TrainingCallback):  # type: ignore[misc]
+    class Progress(TrainingCallback):  # type: ignore[misc]
         def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:  # noqa: ARG002
-            progress(epoch + 1, rounds)
+            progress.advance(epoch + 1, rounds)
             return False
 
-    return Reporter()
+    return Progress()

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from wayword.config import RankerConfig
 from wayword.errors import WorkspaceError
-from wayword.paper.rankers.ranker import Examples, Progress
+from wayword.paper.rankers.ranker import Examples
+from wayword.progress import SILENT, Progress
 
 MAX_PAIRS = 64
 """So many pairs of a group are drawn at most; each stands for its share of all pairs of the group."""
@@ -45,7 +46,7 @@ class LinearRanker:
         config: RankerConfig,
         *,
         threads: int = 1,  # noqa: ARG003 - one thread is enough, and gives the same bits everywhere
-        progress: Progress | None = None,
+        progress: Progress = SILENT,
     ) -> "LinearRanker":
         """Draw pairs and minimise. Without two different labels in any group all weights and scores are 0.
 
@@ -60,8 +61,7 @@ class LinearRanker:
             columns = examples.features[:, usable]
             difference = (columns[better].astype(np.float64) - columns[worse]) / scale[usable]
             weights[usable] = _minimise(difference, weight / weight.mean(), progress) / scale[usable]
-        if progress:
-            progress(ITERATIONS, ITERATIONS)
+        progress.advance(ITERATIONS, ITERATIONS)
         return cls(centre.astype(np.float32), weights.astype(np.float32))
 
     def score(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -159,7 +159,7 @@ def _deviation_within_groups(examples: Examples) -> NDArray[np.float64]:
 
 
 def _minimise(
-    difference: NDArray[np.float64], weight: NDArray[np.float64], progress: Progress | None
+    difference: NDArray[np.float64], weight: NDArray[np.float64], progress: Progress
 ) -> NDArray[np.float64]:
     from scipy import optimize
     from threadpoolctl import threadpool_limits
@@ -175,8 +175,7 @@ def _minimise(
     def report(_: NDArray[np.float64]) -> None:
         nonlocal done
         done += 1
-        if progress:
-            progress(min(done, ITERATIONS - 1), ITERATIONS)
+        progress.advance(min(done, ITERATIONS - 1), ITERATIONS)
 
     minimize: Any = optimize.minimize  # its stubs do not know a loss that returns its gradient
     options = {"maxiter": ITERATIONS, "gtol": 1e-6 * len(difference)}

@@ -1,6 +1,5 @@
 """What a ranker can do. Members: `ranking.boosted`, `ranking.linear`."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -11,8 +10,8 @@ from numpy.typing import NDArray
 from wayword.completion.candidates import Candidates
 from wayword.config import RankerConfig
 from wayword.errors import LogError
+from wayword.progress import SILENT, Progress
 
-Progress = Callable[[int, int], None]
 """Called with (steps done, steps in all)."""
 
 
@@ -76,7 +75,7 @@ class Ranker(Protocol):
 
     @classmethod
     def fit(
-        cls, examples: Examples, config: RankerConfig, *, threads: int = 1, progress: Progress | None = None
+        cls, examples: Examples, config: RankerConfig, *, threads: int = 1, progress: Progress = SILENT
     ) -> Self:
         """Learn to order. The same examples, settings and threads give the same ranker, bit for bit."""
         ...

@@ -26,7 +26,7 @@ from wayword.paper.features.ranker_features import Featuriser
 from wayword.paper.policies import Shuffled
 from wayword.paper.retriever_stage import Retrievers
 from wayword.pipeline import retriever_settings
-from wayword.progress import Reporter
+from wayword.progress import Progress
 from wayword.reproduction import measures
 from wayword.reproduction.experiments.paper import STORE
 from wayword.reproduction.material import Material
@@ -46,7 +46,6 @@ from wayword.reproduction.telling import (
 )
 from wayword.simulation.simulate import TRUTH
 from wayword.store.stage import (
-    Advance,
     Folders,
     Report,
     Stage,
@@ -109,7 +108,7 @@ IN_STORE = {
 """The policies of the paper's store, here without and with the column."""
 
 
-def stages(config: Config, at: Folders, plain: Folders, plain_key: str, tell: Reporter) -> dict[str, Stage]:
+def stages(config: Config, at: Folders, plain: Folders, plain_key: str, tell: Progress) -> dict[str, Stage]:
     """The rankers of the log with the column; `plain` are the stages of the log without it, `plain_key` their names."""
     asked = retriever_settings(config.retriever)[1]
 
@@ -123,7 +122,7 @@ def stages(config: Config, at: Folders, plain: Folders, plain_key: str, tell: Re
                 at if retriever_knows else {**at, "retriever": plain["retriever"]},
                 config,
                 Measure(),
-                tell.advance,
+                tell,
                 columns=ranker_knows,
                 prepared=Featuriser.load(plain["examples"] / ranker.FEATURES),
             ),
@@ -138,7 +137,7 @@ def needed() -> tuple[str, ...]:
     return ("world", *TABLES, "retriever", *(f"ranker_{who}" for who in RANKERS_WITH))
 
 
-def write(out: Path, plain: Folders, at: Folders, config: Config, advance: Advance) -> Report:
+def write(out: Path, plain: Folders, at: Folders, config: Config, progress: Progress) -> Report:
     """Fill `out` with the tables of `measures.save`; `at` are the stages of the log with the column."""
     if not tables.read(plain["rankings"], "queries").equals(tables.read(at["rankings"], "queries")):
         raise WaywordError("The two logs of the context experiment do not have the same queries.")
@@ -170,7 +169,7 @@ def write(out: Path, plain: Folders, at: Folders, config: Config, advance: Advan
     lists: dict[str, Candidates] = {}
     for done, (name, policy) in enumerate(policies.items()):
         lists[name] = policy.complete(typed, DEEPEST)
-        advance(done + 1, len(policies) + 2)
+        progress.advance(done + 1, len(policies) + 2)
     everything = measures.measure(out, at, lists | best, _among(ignores, typed, numbers, wide))
     informed = measures.measure(out, at, {}, _among(knows, typed, numbers, wide))
     merged = {**everything.lists, f"oracle{WITH}": informed.lists["oracle"]}

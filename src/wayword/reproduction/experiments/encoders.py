@@ -6,11 +6,12 @@ The transformer's vectors are ten times as long, so both are compared on a sampl
 import importlib.util
 import json
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from msgspec import structs
 from numpy.typing import NDArray
 
 from wayword import utility
@@ -26,12 +27,12 @@ from wayword.paper.features.encoder import Encoder
 from wayword.paper.features.ranker_features import Featuriser
 from wayword.paper.rankers import RANKERS, Examples, reorder
 from wayword.paper.retriever_stage import Retrievers
+from wayword.progress import Progress
 from wayword.reproduction import measures
 from wayword.reproduction.material import LISTS, Material, load_list, save_list
 from wayword.reproduction.report.exhibits import Cell, Column, Exhibit, Section, Table, Text
 from wayword.reproduction.telling import Results, amount, pairs, ranged, told_apart, utilities
 from wayword.store.stage import (
-    Advance,
     Folders,
     Report,
     threads,
@@ -95,14 +96,14 @@ def _spread(contexts: NDArray[np.int32], most: int) -> NDArray[np.int32]:
 
 
 def write_encoder(
-    out: Path, at: Folders, config: Config, name: str, model: str, most: int, advance: Advance
+    out: Path, at: Folders, config: Config, name: str, model: str, most: int, progress: Progress
 ) -> Report:
     """A ranker on one encoder's vectors, its lists for the sampled test contexts, and what it cost."""
     sample = Sample.of(at, most)
     retrievers = Retrievers.load(at, config.retriever)
     typed = contexts.load(at["contexts"])
     learned, tested = (typed.take(pa.array(m.contexts)) for m in (sample.learned, sample.tested))
-    encoder = make_encoder(retrievers.texts, replace(config.features, encoder=model))
+    encoder = make_encoder(retrievers.texts, structs.replace(config.features, encoder=model))
     texts = [retrievers.texts[q] for q in sample.queries]
     featuriser = Featuriser.build(
         texts,
@@ -118,7 +119,7 @@ def write_encoder(
         )
     examples = Examples.of(features, labels, sample.learned.candidates.context, searches)
     started = time.perf_counter()
-    fitted = RANKERS[config.ranker.model].fit(examples, config.ranker, threads=threads(), progress=advance)
+    fitted = RANKERS[config.ranker.model].fit(examples, config.ranker, threads=threads(), progress=progress)
     seconds = time.perf_counter() - started
     scores = fitted.score(featuriser.features(tested, sample.renumbered(sample.tested.candidates)))
     save_list(out / LISTS / f"{name}.parquet", reorder(sample.tested.candidates, scores).top(DEEPEST))

@@ -17,13 +17,14 @@ from wayword.evaluation.conventional import (
     success,
 )
 from wayword.evaluation.estimates import at_cutoffs
+from wayword.progress import Progress
 from wayword.reproduction import measures
 from wayword.reproduction.figures import Series, points
 from wayword.reproduction.material import Material, load_lists
 from wayword.reproduction.report.exhibits import Column, Figure, Section, Table, Text
 from wayword.reproduction.shared import of_labels
 from wayword.reproduction.telling import STYLES, named
-from wayword.store.stage import Advance, Folders, Report
+from wayword.store.stage import Folders, Report
 from wayword.utility import DEEPEST
 
 NAME = "guardrails"
@@ -33,13 +34,13 @@ DIAL = tuple(round(0.1 * step, 1) for step in range(11))
 """From the utility-aware list (0) to most popular completion (1)."""
 
 
-def write(out: Path, at: Folders, advance: Advance) -> Report:
+def write(out: Path, at: Folders, progress: Progress) -> Report:
     """Fill `out` with `guardrails.json`: the metrics of each policy, and of the lists between two of them."""
     lists = {**load_lists(at["baselines"]), **load_lists(at[of_labels("unbiased")])}
     tests = Material.load(at["tests"])
     blended = {str(weight): blend(lists["unbiased"], lists["popular"], weight, DEEPEST) for weight in DIAL}
     outcome = measures.measure(out, at, {**lists, **blended}, tests)
-    advance(1, 2)
+    progress.advance(1, 2)
     means = {key: float(v.sum() / outcome.own.sum()) for key, v in at_cutoffs(outcome).items()}
     context, query, to_type = _searches(out, at, tests)
     found = {}

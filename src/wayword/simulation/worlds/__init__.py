@@ -1,10 +1,11 @@
 """The worlds that can be simulated, by name."""
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from wayword.errors import WaywordError
+from wayword.progress import SILENT, Progress
 from wayword.rankings.document_ranker import RANKERS, DocumentRanker, ranker_named
 from wayword.simulation.catalogue import load_catalogue
 from wayword.simulation.world import World
@@ -34,7 +35,7 @@ def open_world(
     ranker: str | None = None,
     labels: int | None = None,
     rankers: Mapping[str, DocumentRanker] = RANKERS,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress = SILENT,
 ) -> World:
     """Build a world by name: one of `WORLDS`, or `xmc:PATH`, which alone takes `ranker` and `labels`.
 

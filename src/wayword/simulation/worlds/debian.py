@@ -5,7 +5,6 @@ title relate to. Documents are the packages that 2 to 1,500 others relate to: th
 everything. The part of the archive that the person browses is the section of the package of this title.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from wayword.progress import SILENT, Progress
 from wayword.rankings.document_ranker import DocumentRanker, bm25
 from wayword.simulation.catalogue import related_counts, relations
 from wayword.simulation.world import World
@@ -27,7 +27,7 @@ def debian_world(
     *,
     ranker: DocumentRanker = bm25,
     depth: int = 100,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress = SILENT,
 ) -> World:
     """Build the world from a catalogue, with this document ranker over names and titles."""
     counts = related_counts(catalogue)

@@ -7,13 +7,13 @@ queries. The part of the archive that the person browses is the section of the w
 """
 
 from collections import Counter
-from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
 import regex
 from numpy.typing import NDArray
 
+from wayword.progress import SILENT, Progress
 from wayword.rankings.bm25 import rank_with_bm25
 from wayword.simulation.catalogue import related_counts
 from wayword.simulation.world import Intents, World
@@ -51,7 +51,7 @@ def packages_world(
     *,
     size: int = SIZE,
     depth: int = 100,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress = SILENT,
 ) -> World:
     """Build the world from a catalogue."""
     documents, counts = _programs(catalogue, size)

@@ -1,11 +1,10 @@
 """Worlds made of pairs (query, relevant document), as in the paper's Appendix B, all queries alike."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from wayword.progress import SILENT, Progress
 from wayword.rankings.document_ranker import DocumentRanker
 from wayword.simulation.world import Intents, World
 
@@ -18,7 +17,7 @@ def pairs_world(
     fields: tuple[str, ...],
     depth: int,
     notes: tuple[str, ...] = (),
-    progress: Callable[[int], None] | None = None,
+    progress: Progress = SILENT,
 ) -> World:
     """The world whose queries are those of `pairs` (columns query, document; distinct), all as likely.
 

@@ -9,7 +9,7 @@ import gzip
 import json
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from operator import itemgetter
@@ -21,6 +21,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from wayword.errors import WaywordError
+from wayword.progress import SILENT, Progress
 from wayword.rankings.document_ranker import DocumentRanker, bm25
 from wayword.simulation.world import World
 from wayword.simulation.worlds.related_packages import pairs_world
@@ -46,7 +47,7 @@ def xmc_world(
     labels: int = LABELS,
     ranker: DocumentRanker = bm25,
     depth: int = 100,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress = SILENT,
 ) -> World:
     """Build the world from a folder, with this document ranker over label titles."""
     data = read_xmc(Path(folder))
