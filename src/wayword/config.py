@@ -51,24 +51,24 @@ class PrefixConfig(Table, frozen=True):
     min_chars: Thousand = 1
     """Shortest admissible prefix, in characters as people see them (graphemes)."""
     passes: Thousand = 5
-    """How many random cuts each search of the retriever's split gives (the paper: 15). Ranker and test: one."""
+    """Number of random cuts of each search of the retriever's split (the paper: 15). Ranker and test: one."""
     seed: Seed = 0
-    """Chooses the cuts."""
+    """Seed of the cuts."""
 
 
 class RankingsConfig(Table, frozen=True):
-    """[rankings]: what the production ranker answers."""
+    """[rankings]: the results of the production ranker."""
 
     ranker: Literal["bm25", "pecos"] = "bm25"
     """Which ranker answers when a document table is given instead of a rankings table."""
     depth: TenThousand = 100
-    """How many documents are collected per query by that ranker."""
+    """Number of documents collected per query from that ranker."""
     on_mismatch: Literal["logged", "error", "drop"] = "logged"
     """A click whose logged rank is not the table's: keep it (the denominator is the logged rank), stop, or drop it."""
 
 
 class PropensityConfig(Table, frozen=True):
-    """[propensity]: how likely each rank is looked at."""
+    """[propensity]: the probability that a result at each rank is examined."""
 
     alpha: Annotated[float, Meta(ge=0.0, le=10.0)] = 1.0
     """p[rank] is proportional to rank^-alpha."""
@@ -96,12 +96,12 @@ class UtilityConfig(Table, frozen=True):
 
 
 class DemandConfig(Table, frozen=True):
-    """[demand]: what people want behind every query, which `expected` goes by."""
+    """[demand]: which documents people want behind every query; the policy `expected` uses it."""
 
     max_pairs: Annotated[int, Meta(ge=1, le=2**53)] = 10_000_000
-    """Learn from at most so many pairs of a query and a document it returns: those most looked at, and the clicked."""
+    """Most pairs of a query and a returned document to learn from: the clicked ones, and those examined most."""
     seed: Seed = 0
-    """Of the boosting that learns which documents are wanted."""
+    """Seed of the boosting that learns which documents are wanted."""
 
 
 class RetrieverConfig(Table, frozen=True):
@@ -110,26 +110,26 @@ class RetrieverConfig(Table, frozen=True):
     model: Literal["auto", "pecos", "popular"] = "auto"
     """`pecos` is the paper's; `auto` takes it if it is installed and `popular` (prefix-exact) otherwise."""
     candidates: TenThousand = 50
-    """How many queries are proposed per context."""
+    """Number of queries proposed per context."""
     beam: TenThousand = 20
     """Width of the beam search in the PECOS tree."""
     max_leaf: Annotated[int, Meta(ge=2, le=100_000)] = 25
     """Most queries in one leaf of the PECOS tree."""
     max_instances: Count = 400_000
-    """Train the tree on at most so many instances (a search cut once), chosen by md5 (0: all)."""
+    """Most instances (a search cut once) that the tree is trained on, chosen by md5 (0: all)."""
     seed: Seed = 0
-    """Of the clustering that makes the tree."""
+    """Seed of the clustering that makes the tree."""
 
 
 class FeaturesConfig(Table, frozen=True):
-    """[features]: what the ranker knows of a context and a query."""
+    """[features]: the ranker's features of a context and a query."""
 
     encoder: str = "light"
     """Text vectors: `light` (character n-grams + SVD), or a `transformers` model's name or folder (extra `bert`)."""
     dimensions: Annotated[int, Meta(ge=1, le=4096)] = 32
     """Length of a text vector of the light encoder."""
     seed: Seed = 0
-    """Of the light encoder's SVD."""
+    """Seed of the light encoder's SVD."""
 
 
 class RankerConfig(Table, frozen=True):
@@ -140,13 +140,13 @@ class RankerConfig(Table, frozen=True):
     depth: Annotated[int, Meta(ge=1, le=64)] = 8
     """Depth of a tree."""
     rounds: Annotated[int, Meta(ge=1, le=100_000)] = 200
-    """How many trees."""
+    """Number of trees."""
     share: Annotated[float, Meta(ge=1e-6, le=1.0)] = 1.0
     """Share of the ranker's searches that it is trained on, chosen by md5 (the paper: 0.5)."""
     max_contexts: Count = 20000
-    """Train on at most so many distinct contexts, chosen by md5 (0: all)."""
+    """Most distinct contexts to train on, chosen by md5 (0: all)."""
     seed: Seed = 0
-    """Of the boosting and of the sampled pairs."""
+    """Seed of the boosting and of the sampled pairs."""
 
 
 Compared = Literal["popular", "diverse", "random", "retriever", "unbiased"]
@@ -159,7 +159,7 @@ class EvaluationConfig(Table, frozen=True):
     compare: tuple[Compared, ...] = ("popular",)
     """Which policies the served one is compared with; random, retriever and unbiased are the paper's."""
     bootstrap: Annotated[int, Meta(ge=2, le=1_000_000)] = 1000
-    """How often the searches are resampled for the intervals."""
+    """Number of bootstrap replicates for the intervals."""
     level: Annotated[float, Meta(ge=0.5, le=0.9999)] = 0.95
     """Coverage of the intervals."""
     max_ratio: Ratio = UNBOUNDED
@@ -167,27 +167,27 @@ class EvaluationConfig(Table, frozen=True):
     max_weight: Weight = UNBOUNDED
     """Bounds p[1]/p[logged rank] in evaluation."""
     seed: Seed = 0
-    """Of the resampling, and of the order of `random`."""
+    """Seed of the bootstrap, and of the order of `random`."""
 
 
 WITHHELD = ("email", "card", "phone")
 
 
 class IndexConfig(Table, frozen=True):
-    """[index]: what is served."""
+    """[index]: the lists that are served."""
 
     policy: Literal["expected", "diverse"] = "expected"
-    """Which policy's lists are served."""
+    """The policy whose lists are served."""
     acceptance: Share = 0.0
-    """From utility (0) to what people would have typed anyway (1)."""
+    """Weight between utility (0) and the probability that the completion is the intended query (1)."""
     kept: Thousand = 15
-    """So many queries of a list are kept: what a page shows and some to spare, for what is denied later."""
+    """Number of queries kept per list: more than a page shows, to replace those that are denied later."""
     withhold: str = " ".join(WITHHELD)
-    """Queries that look like these are never shown, nor kept in the index."""
+    """Queries that match these patterns are neither shown nor kept in the index."""
     min_users: Count = 0
-    """Queries that fewer people have searched for are never shown, where the log says who searched (0: all are)."""
+    """Queries that fewer users searched for are never shown, if the log has users (0: all are shown)."""
     versions: Thousand = 3
-    """So many versions of the index are kept, the current one among them."""
+    """Number of versions of the index that are kept, with the current one."""
 
 
 class Config(Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,4 +1,4 @@
-"""Texts as numbers that can be compared without a Python loop over pairs: characters, trigrams, words.
+"""Characters, trigrams and words of texts as arrays, which are compared without a Python loop over pairs.
 
 A character here is a code point. Trigrams are taken with two spaces before the text, so a text of n
 characters has n of them (before duplicates go), a single letter has one, and every trigram of a prefix is a
@@ -39,14 +39,14 @@ def trigrams(text: CompressedRows) -> CompressedRows:
 def words(texts: Sequence[str]) -> CompressedRows:
     """The distinct words of each text as 64-bit hashes."""
     split = [text.split() for text in texts]
-    hashes = np.fromiter((_hash(word) for found in split for word in found), dtype=np.int64)
+    hashes = np.fromiter((_hash(word) for words in split for word in words), dtype=np.int64)
     return CompressedRows.from_lengths(
         hashes, np.fromiter(map(len, split), dtype=np.int64, count=len(split))
     ).distinct()
 
 
 def word_counts(texts: Sequence[str]) -> NDArray[np.int64]:
-    """How many words each text has."""
+    """The number of words of each text."""
     return np.fromiter((len(text.split()) for text in texts), dtype=np.int64, count=len(texts))
 
 

@@ -15,7 +15,7 @@ from wayword.store.stage import Folders
 
 
 def save(engine: Engine, folder: Path, name: str, order: str, columns: str = "*") -> None:
-    """Write an engine's table to `folder/name.parquet`, sorted."""
+    """Write a table of an engine to `folder/name.parquet`, sorted."""
     pq.write_table(
         engine.arrow(f"SELECT {columns} FROM {name} ORDER BY {order}"),
         folder / f"{name}.parquet",
@@ -24,13 +24,13 @@ def save(engine: Engine, folder: Path, name: str, order: str, columns: str = "*"
 
 
 def fetch(engine: Engine, folder: Path, *names: str) -> None:
-    """Load tables that `save` wrote into an engine."""
+    """Load tables of `save` into an engine."""
     for name in names:
         engine.load(name, read(folder, name))
 
 
 def read(folder: Path, name: str) -> pa.Table:
-    """One table that `save` wrote, as Arrow."""
+    """Read a table of `save` as Arrow."""
     return pq.read_table(folder / f"{name}.parquet", memory_map=True)
 
 
@@ -52,5 +52,5 @@ def tables_in(folder: Path) -> Iterator[Engine]:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Plain values for people and programs."""
+    """Write plain values as indented JSON."""
     path.write_text(json.dumps(value, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")

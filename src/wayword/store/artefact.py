@@ -1,8 +1,8 @@
-"""Artefacts: folders that open only as they were written.
+"""Artefacts: folders whose files are checked against the sizes and hashes with which they were written.
 
-`artefact.json` holds the size and SHA-256 of every file, and what the stage that wrote them had to say. A C++ reader
-that meets a truncated file ends the process, and a memory-mapped one may do so minutes later; so nothing is handed
-over before sizes, or hashes where it matters, agree.
+`artefact.json` holds the size and SHA-256 of every file, and the report of the stage that wrote them. A C++ reader ends
+the process on a truncated file, and a memory-mapped one may do so minutes later; so sizes, or hashes where it matters,
+are compared before a file is opened.
 """
 
 import hashlib
@@ -19,21 +19,21 @@ from wayword.store import disk
 
 RECEIPT = "artefact.json"
 UNFINISHED = ".unfinished-"
-"""How the name of a folder begins while it is being filled; what a killed process left of it may be removed."""
+"""Prefix of the name of a folder that is being filled; one that a killed process left may be removed."""
 
 
 def digest_of_file(path: Path) -> str:
-    """A hash of a file's content."""
+    """Hash the content of a file."""
     if not path.is_file():
-        found = f"{path} is a folder; expected a file." if path.is_dir() else f"There is no file {path}."
-        raise WorkspaceError(found)
+        problem = f"{path} is a folder; expected a file." if path.is_dir() else f"There is no file {path}."
+        raise WorkspaceError(problem)
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """What an artefact's files were when they were written, and what its stage had to say."""
+    """Sizes and hashes of an artefact's files, and the report of its stage."""
 
     sizes: dict[str, int]
     hashes: dict[str, str]
@@ -42,12 +42,12 @@ class Receipt:
 
 def _receipt(folder: Path) -> Receipt:
     file = folder / RECEIPT
-    found = read_object(file)
+    content = read_object(file)
     try:
-        files = found["files"].items()
+        files = content["files"].items()
         sizes = {str(name): int(known["bytes"]) for name, known in files}
         hashes = {str(name): str(known["sha256"]) for name, known in files}
-        receipt = Receipt(sizes, hashes, dict(found["report"]))
+        receipt = Receipt(sizes, hashes, dict(content["report"]))
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as problem:
         raise WorkspaceError(unreadable(file, f"{problem!r}")) from problem
     for name in sizes:
@@ -59,7 +59,7 @@ def _receipt(folder: Path) -> Receipt:
 
 
 def damage(folder: Path, *, thorough: bool) -> str | None:
-    """What is wrong with an artefact, if anything: missing files or sizes, and with `thorough` their hashes."""
+    """Describe the damage of an artefact: a missing file, a size, or with `thorough` a hash; None if it is whole."""
     try:
         receipt = _receipt(folder)
     except WorkspaceError:
@@ -80,40 +80,40 @@ def damage(folder: Path, *, thorough: bool) -> str | None:
 
 
 def check(folder: Path) -> None:
-    """Raise `WorkspaceError`, naming the file, unless a folder holds exactly what was sealed."""
-    if found := damage(folder, thorough=True):
-        raise WorkspaceError(f"{folder} is damaged: {found}. Delete the folder and build it again.")
+    """Raise `WorkspaceError`, naming the file, unless a folder holds exactly the files that were sealed."""
+    if problem := damage(folder, thorough=True):
+        raise WorkspaceError(f"{folder} is damaged: {problem}. Delete the folder and build it again.")
 
 
 def report_of(folder: Path) -> dict[str, Any]:
-    """What the stage that wrote an artefact had to say."""
+    """Read the report of the stage that wrote an artefact."""
     return _receipt(folder).report
 
 
 def _files(folder: Path) -> set[str]:
     """The names of all files but the receipt itself."""
-    found = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    return found - {RECEIPT}
+    names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    return names - {RECEIPT}
 
 
 def read_object(file: Path) -> dict[str, Any]:
-    """A JSON object, or an error that names the file."""
+    """Read a JSON object, or raise an error that names the file."""
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as problem:
         raise WorkspaceError(unreadable(file, str(problem))) from problem
-    if not isinstance(found, dict):
-        raise WorkspaceError(unreadable(file, f"found {type(found).__name__}, expected an object"))
-    return found
+    if not isinstance(content, dict):
+        raise WorkspaceError(unreadable(file, f"found {type(content).__name__}, expected an object"))
+    return content
 
 
 def unreadable(file: Path, reason: str) -> str:
-    """What to say of a file that cannot be read."""
+    """The message about a file that cannot be read."""
     return f"Cannot read {file}: {reason}. Run `wayword run` again to repair it."
 
 
 def seal(folder: Path, report: dict[str, Any] | None = None) -> None:
-    """Record every file of a folder, and have all of it on disk. The same files give the same receipt."""
+    """Record every file of a folder and flush all to disk. The same files give the same receipt."""
     files = {
         name: {"bytes": (folder / name).stat().st_size, "sha256": digest_of_file(folder / name)}
         for name in sorted(_files(folder))
@@ -125,7 +125,7 @@ def seal(folder: Path, report: dict[str, Any] | None = None) -> None:
 
 
 def make_whole(folder: Path, make: Callable[[Path], dict[str, Any]]) -> None:
-    """Have `make` fill a new folder, which gets its name only when it is complete, sealed and on disk."""
+    """Let `make` fill a new folder, which gets its name only when it is complete, sealed and on disk."""
     unfinished = folder.with_name(f"{UNFINISHED}{os.getpid()}-{folder.name}")
     try:
         unfinished.mkdir(parents=True)
@@ -141,7 +141,7 @@ def make_whole(folder: Path, make: Callable[[Path], dict[str, Any]]) -> None:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """All of it or nothing: a new file, flushed to disk, then renamed over the old one."""
+    """Write a new file, flush it to disk, then rename it over the old one."""
     new = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         with new.open("w", encoding="utf-8") as file:
@@ -155,7 +155,7 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def to_disk(path: Path) -> None:
-    """Have what a file holds, or which names a folder holds, survive a power cut."""
+    """Flush a file, or the names in a folder, to disk, so that they survive a power cut."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

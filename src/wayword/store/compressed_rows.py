@@ -6,13 +6,15 @@ One saved form: `<name>.<field>.npy` for each array. One check, made by `load`: 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from scipy.sparse import csr_array
 
 from wayword.store.arrays import check_numbers, load_array, read_only
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True)
@@ -165,7 +167,7 @@ class WeightedRows(CompressedRows):
     weights: NDArray[np.float32]
 
     @classmethod
-    def from_matrix(cls, matrix: csr_array) -> Self:
+    def from_matrix(cls, matrix: "csr_array") -> Self:
         """Convert SciPy's type."""
         return cls(
             matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float32)
@@ -176,8 +178,10 @@ class WeightedRows(CompressedRows):
         """A matrix of one row."""
         return cls(np.array([0, len(values)], np.int64), values, weights)
 
-    def matrix(self, columns: int) -> csr_array:
+    def matrix(self, columns: int) -> "csr_array":
         """Convert to SciPy's type, with so many columns."""
+        from scipy.sparse import csr_array
+
         return csr_array((self.weights, self.values, self.offsets), shape=(len(self), columns))
 
     @property

@@ -1,4 +1,4 @@
-"""What a disk says no to, in one message each, whichever library was writing."""
+"""Errors of the disk (full, no permission) as one message each, whichever library was writing."""
 
 import errno
 import os
@@ -12,18 +12,18 @@ from wayword.errors import WaywordError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
-_FULL_SAID = re.compile(
+_FULL_MESSAGE = re.compile(
     "No space left on device"  # DuckDB's and Arrow's quote of the system
     "|failed to offload data block"  # DuckDB, which looks at the free space before it spills
     "|FileStream.Write incomplete"  # XGBoost
     r"|\d+ requested and \d+ written"  # NumPy
 )
 ROOM = 1 << 20
-"""So many bytes must still fit when a stage has written its files; see `prove_room`."""
+"""Bytes that must still fit when a stage has written its files; see `prove_room`."""
 
 
 def refusal(problem: BaseException) -> str | None:
-    """What to tell people if a disk is behind a problem: full, not ours to write, or no place for a folder.
+    """Describe a problem that a disk caused: full, no permission, or no place for a folder; None for other problems.
 
     >>> refusal(OSError(errno.ENOSPC, "No space left on device", "model.ubj"))
     'The disk is full: model.ubj. Free some space and run the same command again; nothing was overwritten.'
@@ -45,9 +45,9 @@ def refusal(problem: BaseException) -> str | None:
 
 
 def prove_room(folder: Path) -> None:
-    """Write and remove a file, so that a disk which filled up while a stage wrote is noticed.
+    """Write and remove a file, which fails if the disk filled up while a stage wrote.
 
-    A C library may lose the last buffer of a file when it closes it and say nothing: XGBoost's `save_model` does.
+    A C library may lose the last buffer of a file when it closes it and report no error: XGBoost's `save_model` does.
     """
     probe = folder / ".room"
     try:
@@ -61,7 +61,7 @@ def prove_room(folder: Path) -> None:
 
 @contextmanager
 def filled(folder: Path) -> Iterator[Path]:
-    """A place for files that shall be in `folder`: they get there when the block is done, and only then."""
+    """Yield a temporary folder, whose files are moved to `folder` when the block is done, and only then."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except FileExistsError as problem:
@@ -81,7 +81,7 @@ def _causes(problem: BaseException | None) -> Iterator[BaseException]:
 def _is_full(problem: BaseException) -> bool:
     if isinstance(problem, OSError) and problem.errno is not None:
         return problem.errno in _FULL
-    return _FULL_SAID.search(str(problem)) is not None
+    return _FULL_MESSAGE.search(str(problem)) is not None
 
 
 def _where(problems: list[BaseException]) -> str:

@@ -1,12 +1,12 @@
-"""A workspace: a folder of artefacts, one per stage, and a manifest that says which of them belong together.
+"""A workspace: a folder of artefacts, one per stage, and a manifest that names the current ones.
 
-    manifest.json                    what is current: stage → artefact, settings, format
+    manifest.json                    stage → current artefact, settings, format
     artefacts/<stage>-<key>/         a finished artefact; its `artefact.json` lists its files with their hashes
-    artefacts/.unfinished-…/         what a killed run left; the next run removes it
+    artefacts/.unfinished-…/         left by a killed run; the next run removes it
 
 A stage's key is a hash of all that it depends on. An artefact gets its name only when it is complete (one rename),
 and the manifest is swapped only when all stages are. So a run that is killed at any moment leaves the last finished
-result in place, and the next run goes on after the last finished stage.
+result in place, and the next run continues after the last finished stage.
 """
 
 import fcntl
@@ -41,15 +41,15 @@ FORMAT = 2
 MANIFEST = "manifest.json"
 ARTEFACTS = "artefacts"
 _NAME = re.compile(r"([a-z][a-z0-9_@.]*)-[0-9a-f]{16}")
-"""An artefact's name: its stage and its key. Nothing else in a folder is ours to read or to remove."""
+"""The name of an artefact: its stage and its key. Nothing else in a folder is read or removed."""
 
 
 class _NewerFormat(WorkspaceError):
-    """A workspace that a later version wrote: not to be touched, while a damaged one may be repaired."""
+    """A workspace of a later version, which is left alone; a damaged one may be repaired."""
 
 
 def digest(value: Any) -> str:
-    """A short hash of plain values."""
+    """Hash plain values to 16 hexadecimal digits."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -76,7 +76,7 @@ class Workspace:
         return workspace if isinstance(workspace, Workspace) else cls.open(workspace)
 
     def folder(self, stage: str) -> Path:
-        """Where a stage's files are."""
+        """The folder of a stage's artefact."""
         try:
             return self.path / ARTEFACTS / str(self.manifest["stages"][stage])
         except KeyError:
@@ -86,28 +86,28 @@ class Workspace:
             ) from None
 
     def report(self, stage: str) -> dict[str, Any]:
-        """What a stage had to say: counts and warnings."""
+        """The report of a stage: counts and warnings."""
         return report_of(self.folder(stage))
 
     @property
     def config(self) -> Config:
-        """The settings that the workspace was made with."""
+        """The settings with which the workspace was made."""
         return Config.parse(self.manifest["settings"])
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """If reading artefacts fails because they are not what was written, say which file it is."""
+        """Name the damaged file if reading artefacts fails because of one."""
         try:
             yield
         except Exception as problem:
             for stage in self.manifest["stages"]:
-                if found := damage(self.folder(stage), thorough=True):
-                    raise WorkspaceError(_damaged(self.path, found)) from problem
+                if damaged := damage(self.folder(stage), thorough=True):
+                    raise WorkspaceError(_damaged(self.path, damaged)) from problem
             raise
 
 
-def _damaged(path: Path, found: str) -> str:
-    return f"The workspace {path} is damaged: {found}. Run `wayword run` again to repair it."
+def _damaged(path: Path, problem: str) -> str:
+    return f"The workspace {path} is damaged: {problem}. Run `wayword run` again to repair it."
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
@@ -153,7 +153,7 @@ class Build:
     stages: dict[str, str] = field(default_factory=dict)
     made: list[str] = field(default_factory=list)
     folders: dict[str, Path] = field(default_factory=dict)
-    """Where the files of the stages so far are."""
+    """The folders of the stages so far."""
 
     def stage(self, name: str, stage: Stage) -> Path:
         """The artefact of a stage: an existing one for the same inputs, or what it makes in an empty folder."""
@@ -200,9 +200,9 @@ def _holds(path: Path, manifest: dict[str, Any]) -> bool:
 
 @contextmanager
 def building(path: Path | str, reporter: Progress) -> Iterator[Build]:
-    """Open a folder for a run: created if need be, locked against a second run, rid of what a killed one left.
+    """Open a folder for a run: create it if needed, lock it against a second run, remove leftovers of a killed one.
 
-    A disk that is full or not ours to write is said in a `WorkspaceError`, whichever library met it.
+    A full disk or a missing permission becomes a `WorkspaceError`, whichever library was writing.
     """
     path = Path(path)
     try:
@@ -219,13 +219,13 @@ def building(path: Path | str, reporter: Progress) -> Iterator[Build]:
                 shutil.rmtree(left) if left.is_dir() else left.unlink()
             yield Build(path, reporter)
     except Exception as problem:
-        if isinstance(problem, WorkspaceError) or (said := disk.refusal(problem)) is None:
+        if isinstance(problem, WorkspaceError) or (refusal := disk.refusal(problem)) is None:
             raise
-        raise WorkspaceError(f"Cannot write the workspace {path}. {said}") from problem
+        raise WorkspaceError(f"Cannot write the workspace {path}. {refusal}") from problem
 
 
 def _refuse_foreign(path: Path) -> None:
-    """A folder with something else in it is not ours to write to, nor is a workspace of a newer version."""
+    """Raise an error for a folder with other files, or a workspace of a newer version."""
     if path.exists() and not path.is_dir():
         raise WorkspaceError(f"{path} is a file; expected a folder for the workspace.")
     for parent in path.parents:
@@ -245,9 +245,9 @@ def _refuse_foreign(path: Path) -> None:
 
 
 def _begun(path: Path) -> bool:
-    """Whether a folder without a readable manifest is empty, or what an interrupted or damaged run left."""
+    """Whether a folder without a readable manifest is empty, or was left by an interrupted or damaged run."""
     if not (path / ARTEFACTS).is_dir():
         return not any(path.iterdir())
-    found = [folder.name for folder in (path / ARTEFACTS).iterdir()]
-    ours = all(name.startswith(UNFINISHED) or _NAME.fullmatch(name) for name in found)
-    return ours and (bool(found) or not (path / MANIFEST).exists())
+    names = [folder.name for folder in (path / ARTEFACTS).iterdir()]
+    ours = all(name.startswith(UNFINISHED) or _NAME.fullmatch(name) for name in names)
+    return ours and (bool(names) or not (path / MANIFEST).exists())
