@@ -4,7 +4,8 @@ import gc
 import json
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import made_index
@@ -15,15 +16,18 @@ from numpy.typing import NDArray
 from typed_texts import TypedTexts
 
 from wayword.completion.completion import Completion
-from wayword.completion.expected_utility import ANY
 from wayword.index.index import Index
 from wayword.index.versions import ROOT
 from wayword.pipeline import load_policies
-from wayword.serving.answers import SERVED
+from wayword.request import ANY
 from wayword.serving.completer import Completer
+from wayword.serving.parameters import SERVED
 from wayword.serving.policy_completer import PolicyCompleter
+from wayword.store.strings import Strings
 
 K = 10
+TURN = 200
+OURS = "Wayword"
 WARM_UP = 1000
 COSTS = "costs.json"
 Nanoseconds = NDArray[np.int64]
@@ -60,6 +64,22 @@ def answers(index: Path, known: int, unknown: int) -> dict[str, Nanoseconds]:
         kind: each(lambda prefix: completer.complete(prefix, K), texts[warm[kind] :])
         for kind, texts in asked.items()
     }
+
+
+def beside(index: Path, typed: list[str], names: Sequence[str]) -> dict[str, Nanoseconds]:
+    """Of each call of Wayword and of some peers over the same queries, in turns of `TURN` texts: what disturbs the
+    machine disturbs all of them."""
+    texts, popularity = list(Strings.load(index, "texts")), np.load(index / "popularity.npy")
+    completer = Completer.open(index.parent)
+    ask: dict[str, Callable[[str], object]] = {OURS: lambda prefix: completer.complete(prefix, K)}
+    with ExitStack() as stack:
+        for name in names:
+            peer = stack.enter_context(closing(peers.PEERS[name](texts, popularity)))
+            ask[name] = lambda prefix, peer=peer: peer.complete(prefix, K)  # type: ignore[misc]
+        each(ask[OURS], typed[:WARM_UP])
+        turns = [typed[first : first + TURN] for first in range(0, len(typed), TURN)]
+        times = [{name: each(complete, turn) for name, complete in ask.items()} for turn in turns]
+    return {name: np.concatenate([turn[name] for turn in times]) for name in ask}
 
 
 def each(complete: Callable[[str], object], texts: list[str]) -> Nanoseconds:

@@ -19,8 +19,8 @@ import numpy as np
 from quality import mistyped
 
 import wayword
-from wayword.completion.expected_utility import MODES
 from wayword.engines import tables
+from wayword.request import MODES
 from wayword.serving.completer import Completer
 from wayword.text import cuts, normalise
 

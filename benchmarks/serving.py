@@ -5,6 +5,8 @@ python benchmarks/serving.py --queries 100000            # a quick try
 python benchmarks/serving.py --keep made                 # what is made first is kept, and not made again
 python benchmarks/serving.py --parts process http        # only some: process, http, memory, paper, peers
 
+Speed is judged by ratios to others on the same machine, measured in turns, so that the goals hold on any machine.
+
 Needs two idle cores: one for what answers, one for what asks. Over HTTP, saturation is measured with `wrk` and latency
 with a load of our own that does not wait for the server (see load.py); apt-get install wrk postgresql. The peers come
 with the dependency group `bench`. How queries are made up is told in made_index.py; utilities are those of a simulated
@@ -35,13 +37,20 @@ from server_processes import Server, empty, serving, wayword
 from typed_texts import TypedTexts
 
 import wayword as library
-from wayword.serving.answers import SERVED
+from wayword.serving.parameters import SERVED
 from wayword.store.workspace import MANIFEST
 
 PARTS = ("process", "http", "memory", "paper", "peers")
 KNOWN, UNKNOWN, PATHS, ASKED_OF_PEERS, ASKED_OF_PAPER = 200_000, 5_000, 20_000, 20_000, 1_000
+ASKED_IN_TURN = 3_000
 OPENINGS, STARTS = 5, 3
 PAPER = "unbiased"
+TIMES_AS_FAST = {"SQLite FTS5": 30, "marisa-trie": 20}
+"""Goals for the median of a known text."""
+SPREAD = 6
+"""The slowest hundredth of known texts takes less than so many times the median."""
+OF_EMPTY, ROUNDS_MET = 0.65, 0.9
+"""`/complete` answers at least this share of the requests of an empty handler, in at least this share of the rounds."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +92,7 @@ def main() -> None:
     parser.add_argument("--world", default="packages", help="Where utility is measured.")
     parser.add_argument("--clicks", type=int, default=60_000, help="So many of that world are learned from.")
     parser.add_argument("--seconds", type=float, default=10.0, help="Of each round of load.")
-    parser.add_argument("--rounds", type=int, default=5, help="Of both servers in turn.")
+    parser.add_argument("--rounds", type=int, default=10, help="Of both servers in turn.")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--keep", type=Path, default=None, help="Folder for what is made first.")
     arguments = parser.parse_args()
@@ -146,12 +155,29 @@ def in_one_process(bench: Bench) -> Iterator[Row]:
     """Known and unknown prefixes."""
     found = apart(SERVER, in_process.answers, bench.index, KNOWN, UNKNOWN)
     for kind, what in (("known", "uniform over the known"), ("as typed", "as often as they are typed")):
-        goal = "p50 ≤ 8 µs, p99 ≤ 40 µs"
-        yield _percentiles(f"known prefix in process, {what}", goal, found[kind], 1e3, "µs", 8, 40)
+        yield _spread(f"known prefix in process, {what}", found[kind])
+    typed = TypedTexts(bench.index).as_typed(ASKED_IN_TURN)
+    turns = apart(SERVER, in_process.beside, bench.index, typed, tuple(TIMES_AS_FAST))
+    for name, least in TIMES_AS_FAST.items():
+        yield _faster(name, least, turns)
     unknown = {"typing mistake": found["misspelt"], "new words": found["new words"]}
     for what, times in {"all": np.concatenate(list(unknown.values())), **unknown}.items():
         goal = "p50 ≤ 1 ms, p99 ≤ 5 ms"
         yield _percentiles(f"unknown prefix in process, {what}", goal, times, 1e6, "ms", 1, 5)
+
+
+def _spread(what: str, times: NDArray[np.int64]) -> Row:
+    p50, p99 = np.percentile(times, [50, 99])
+    measured = f"{p99 / p50:.1f} (p50 {_time(p50)}, p99 {_time(p99)})"
+    return Row(f"{what}: p99 / p50", f"< {SPREAD}", measured, bool(p99 < SPREAD * p50))
+
+
+def _faster(name: str, goal: float, times: dict[str, NDArray[np.int64]]) -> Row:
+    """By the median of the same texts, asked in turns."""
+    theirs, ours = np.median(times[name]), np.median(times[in_process.OURS])
+    measured = f"{theirs / ours:.0f} ({_time(theirs)} and {_time(ours)})"
+    what = f"known prefix in process, as often as they are typed: times as fast as {name}, by p50"
+    return Row(what, f"≥ {goal}", measured, bool(theirs >= goal * ours))
 
 
 def _percentiles(
@@ -182,12 +208,14 @@ def over_http(bench: Bench) -> Iterator[Row]:
 
 def _throughput(rounds: list[tuple[float, ...]]) -> Row:
     ratios = [reached / possible for possible, reached in rounds]
-    ratio, possible, reached = map(statistics.median, (ratios, *zip(*rounds, strict=True)))
+    possible, reached = map(statistics.median, zip(*rounds, strict=True))
+    met = sum(ratio >= OF_EMPTY for ratio in ratios)
     return Row(
-        "HTTP throughput of `/complete` against an empty RSGI handler on Granian (wrk, 64 connections)",
-        "≥ 0.6",
-        f"{ratio:.2f} ({min(ratios):.2f}–{max(ratios):.2f}; {reached:,.0f} and {possible:,.0f} requests/s)",
-        ratio >= 0.6,
+        "HTTP throughput of `/complete` against an empty RSGI handler on Granian (wrk, 64 connections), in turns",
+        f"≥ {OF_EMPTY} in {ROUNDS_MET:.0%} of the rounds",
+        f"{met} of {len(ratios)} rounds; min {min(ratios):.2f}, median {statistics.median(ratios):.2f} "
+        f"({', '.join(f'{ratio:.2f}' for ratio in ratios)}; {reached:,.0f} and {possible:,.0f} requests/s)",
+        met >= ROUNDS_MET * len(ratios),
     )
 
 

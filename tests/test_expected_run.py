@@ -16,7 +16,6 @@ import shop as small
 from shop import Shop
 from wayword import Config, run
 from wayword.completion.candidates import Candidates
-from wayword.completion.expected_utility import ANY, MODES, PREFIXED
 from wayword.completion.policies import Expected
 from wayword.engines import tables
 from wayword.errors import LogError, WaywordError
@@ -24,6 +23,7 @@ from wayword.evaluation.stage import DIAL
 from wayword.logs.contexts import from_prefixes
 from wayword.pipeline import load_policies
 from wayword.report.estimates import dial_of, differences_of, estimates_of
+from wayword.request import ANY, MODES, PREFIXED
 from wayword.serving.policy_completer import PolicyCompleter
 from wayword.store.workspace import Workspace
 from wayword.utility import CUTOFFS

@@ -95,6 +95,17 @@ def test_peers_show_the_most_popular_beginnings(scripts: Any, made: Path) -> Non
     assert tried >= 2
 
 
+def test_peers_are_timed_in_turns_on_the_same_texts(scripts: Any, made: Path) -> None:
+    typed = scripts.typed_texts.TypedTexts(made).as_typed(450)
+    times = scripts.in_process.beside(made, typed, ("SQLite FTS5", "marisa-trie"))
+    assert {name: len(each) for name, each in times.items()} == {
+        "Wayword": 450,
+        "SQLite FTS5": 450,
+        "marisa-trie": 450,
+    }
+    assert all((each > 0).all() for each in times.values())
+
+
 def test_the_true_utility_of_what_is_served_is_near_its_estimate(
     scripts: Any, undisturbed: Made, world: Path
 ) -> None:

@@ -13,12 +13,12 @@ from rich.console import Console
 
 from commands import Finished, wayword
 from runs import Made
-from wayword.completion.expected_utility import MODES
 from wayword.completion.policies import NAMES
 from wayword.evaluation.stage import DIAL
 from wayword.pipeline import load_policies
 from wayword.progress import Bars
 from wayword.report.estimates import dial_of, estimates_of
+from wayword.request import MODES
 from wayword.serving.policy_completer import PolicyCompleter
 from wayword.store.workspace import Workspace
 from wayword.text import normalise

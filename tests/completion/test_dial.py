@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from shop import CONFIG, Shop
 from wayword.completion.blending import dialled
 from wayword.completion.candidates import Candidates
-from wayword.completion.expected_utility import ANY, MODES, PREFIXED
 from wayword.completion.policies import Expected, StartingWith, starting_with
 from wayword.errors import WaywordError
 from wayword.evaluation.stage import DIAL
 from wayword.logs.contexts import from_prefixes
 from wayword.pipeline import load_policies
+from wayword.request import ANY, MODES, PREFIXED
 
 PREFIXES = ["l", "la", "lamp s", "lo", "", "label", "x", "la", "ladder small", "lnatern"]
 Scores = dict[int, float]

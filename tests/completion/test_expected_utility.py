@@ -13,14 +13,7 @@ from scipy.sparse import csr_array
 from wayword.completion import expected_utility as graph
 from wayword.completion.candidates import Candidates
 from wayword.completion.context_affinity import Affinity
-from wayword.completion.expected_utility import (
-    ANY,
-    MODES,
-    PREFIXED,
-    GraphRetriever,
-    Recorded,
-    largest,
-)
+from wayword.completion.expected_utility import GraphRetriever, Recorded, largest
 from wayword.completion.prefix_matcher import Beginnings
 from wayword.completion.retriever_io import (
     load_affinity,
@@ -28,6 +21,7 @@ from wayword.completion.retriever_io import (
 )
 from wayword.completion.sparse_topk import Graph
 from wayword.logs.contexts import from_prefixes
+from wayword.request import ANY, MODES, PREFIXED
 from wayword.store.compressed_rows import WeightedRows
 
 TEXTS = ["bag", "bag red", "boot", "shoe", "shoe blue", "shoe red", "shore", "umbrella red"]

@@ -6,6 +6,7 @@ import shutil
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,6 @@ from odd_texts import ODD
 
 from runs import Made
 from wayword.completion.completion import Completion
-from wayword.completion.expected_utility import MODES
 from wayword.config import Config, IndexConfig
 from wayword.engines import tables
 from wayword.errors import WaywordError, WorkspaceError
@@ -24,7 +24,8 @@ from wayword.index.build import build
 from wayword.index.overrides import FILE, Overrides
 from wayword.logs import contexts_stage as contexts
 from wayword.pipeline import load_policies, run
-from wayword.serving.completer import Completer
+from wayword.request import MODES
+from wayword.serving.completer import Completer, as_typed
 from wayword.serving.explanation import Unknown, explain
 from wayword.serving.policy_completer import PolicyCompleter
 from wayword.simulation.simulate import simulate
@@ -72,6 +73,19 @@ def test_every_beginning_of_every_query_is_known(undisturbed: Made) -> None:
     texts = tables.read(workspace.folder("rankings"), "queries")["text"].to_pylist()
     lists = Completer.open(undisturbed.path).index.lists
     assert all(text[:end].rstrip() in lists for text in texts for end in range(1, len(text) + 1))
+
+
+def test_known_texts_are_in_their_normal_form(undisturbed: Made) -> None:
+    """So that a text that is a key need not be normalised."""
+    known = Completer.open(undisturbed.path).index.lists.keys()
+    assert all(as_typed(key) == key for key in known if key.isprintable())
+
+
+def test_texts_are_normalised_before_they_are_looked_up(undisturbed: Made) -> None:
+    served = Completer.open(undisturbed.path)
+    expected = served.complete("video pl", 10)
+    for typed in ("Video  PL", " video pl", "video-pl", "vid\u200beo pl", "video\x1fpl"):
+        assert served.complete(typed, 10) == expected
 
 
 def test_contexts_of_the_log_have_lists_of_their_own(tmp_path: Path) -> None:
@@ -374,10 +388,19 @@ def _table(rows: list[dict[str, object]]) -> pa.Table:
 # --- refusals
 
 
-@pytest.mark.parametrize("given", [{"k": 0}, {"k": 1001}, {"mode": "near"}])
+@pytest.mark.parametrize(
+    "given", [{"k": 0}, {"k": 1001}, {"k": 2.5}, {"k": "3"}, {"mode": "near"}, {"mode": None}]
+)
 def test_bad_questions_are_refused(given: dict[str, object], undisturbed: Made) -> None:
     with pytest.raises(WaywordError, match="expected"):
         Completer.open(undisturbed.path).complete("v", **given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("given", [None, 7, b"v", ["v"]])
+def test_what_is_no_text_is_refused(given: Any, undisturbed: Made) -> None:
+    for completer in (Completer.open(undisturbed.path), PolicyCompleter.open(undisturbed.path)):
+        with pytest.raises(WaywordError, match=r"Found the prefix .*; expected text\."):
+            completer.complete(given)
 
 
 def test_a_folder_without_an_index_says_how_to_make_one(tmp_path: Path) -> None:

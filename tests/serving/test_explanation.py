@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from runs import Made
+from wayword.completion import expected_utility as graph
 from wayword.engines import tables
 from wayword.errors import WaywordError
 from wayword.serving.completer import Completer, Served
@@ -25,6 +26,40 @@ def test_the_utility_of_each_served_query_is_its_score(typed: str, mode: str, se
         assert (found.place, found.score, found.source) == (place, one.score, one.source)
         assert sum(line.utility for line in found.results) <= found.utility * (1 + 1e-4)
         assert [line.rank for line in found.results] == sorted(line.rank for line in found.results)
+
+
+def _swapped(served: Served) -> list[str]:
+    """Texts that no query starts with, but whose words one has: two words in the wrong order."""
+    pairs = (text.split() for text in served.index.texts if text.count(" ") == 1)
+    swapped = (f"{second} {first}" for first, second in pairs)
+    return [text for text in swapped if {one.source for one in served.complete(text, 1)} == {"words"}][:20]
+
+
+@pytest.mark.parametrize("matched", ["graph", "typo", "words"])
+def test_the_lines_of_a_short_page_add_up_to_the_score(matched: str, served: Served) -> None:
+    """The explanation follows the documents that the score follows, however the text was matched."""
+    texts = {"graph": ["v", "vid", "game"], "typo": ["vidoe", "vidoe pla", "gmae"], "words": _swapped(served)}
+    compared = 0
+    for typed in texts[matched]:
+        for one in served.complete(typed, 10):
+            found = explain(served, typed, one.query)
+            assert (found.source, found.score) == (matched, one.score)
+            if len(found.results) < 10:  # all results are listed
+                assert sum(line.utility for line in found.results) == pytest.approx(one.score, rel=1e-5)
+                compared += 1
+    assert compared > 0
+
+
+def test_the_lines_add_up_where_only_some_documents_are_followed(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graph, "GUESSED_DOCUMENTS", 5)
+    for typed in ("vidoe", "player video"):
+        for one in served.complete(typed, 10):
+            found = explain(served, typed, one.query)
+            assert len([line for line in found.results if line.wanted]) <= 5
+            if len(found.results) < 10:
+                assert sum(line.utility for line in found.results) == pytest.approx(one.score, rel=1e-5)
 
 
 def test_each_line_is_what_is_wanted_times_what_is_seen(served: Served) -> None:

@@ -90,7 +90,7 @@ def test_nothing_asked_nothing_answered(completer: PolicyCompleter) -> None:
     ("ask", "message"),
     [
         (lambda c: c.complete("v", policy="best"), "Found policy 'best'; expected one of random, popular"),
-        (lambda c: c.complete("v", 0), "Found k = 0; expected a number from 1"),
+        (lambda c: c.complete("v", 0), "Found k = 0; expected a whole number from 1"),
         (lambda c: c.complete("v", 1001), "Found k = 1001"),
         (
             lambda c: c.complete("v", context={"shop": "x"}),

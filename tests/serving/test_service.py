@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import threading
 import time
@@ -19,9 +20,11 @@ from runs import Made
 from servers import PATIENCE, TOKEN, Server, serving
 from wayword.config import IndexConfig
 from wayword.index.build import build
+from wayword.logs.ubi.schema import TIME
 from wayword.serving.completer import Completer
 from wayword.serving.explanation import explain
-from wayword.serving.records import TIME
+from wayword.serving.policy_completer import PolicyCompleter
+from wayword.serving.responses import SCORES
 from wayword.store.workspace import Workspace
 
 BEARER = {"authorization": f"Bearer {TOKEN}"}
@@ -68,6 +71,7 @@ def test_the_answer_is_that_in_process(mode: str, server: Server, workspace: Pat
         "policy": "expected",
         "index": completer.index.version,
         "arm": "a",
+        "score_is": "expected_utility",
         "completions": [],
     }
 
@@ -77,9 +81,38 @@ def test_most_popular_completion_is_there_to_compare(server: Server, workspace: 
     expected = Completer.open(workspace).served.popular("vid", 5)
     assert got["policy"] == "popular"
     assert [one["query"] for one in got["completions"]] == [one.query for one in expected]
+    assert got["score_is"] == "search_share"
     shares = [one["score"] for one in got["completions"]]
     assert shares == sorted(shares, reverse=True)
     assert 0 < sum(shares) <= 1 + 1e-6
+
+
+@pytest.mark.parametrize("mode", ["any", "prefix"])
+def test_most_popular_completion_is_the_policy_that_is_evaluated(
+    mode: str, server: Server, workspace: Path
+) -> None:
+    evaluated = PolicyCompleter.open(workspace)
+    keys = random.Random(2).sample(Completer.open(workspace).index.lists.keys(), 100)
+    for prefix in [*keys, "vidoe pla", "", "v", "video"]:
+        got = server.get("/complete", prefix=prefix, policy="popular", mode=mode).json["completions"]
+        expected = evaluated.complete(prefix, 10, policy="popular", mode=mode)
+        assert [one["query"] for one in got] == [one.query for one in expected]
+        if got:  # counts there, shares here
+            total = expected[0].score / got[0]["score"]
+            assert [one["score"] * total for one in got] == pytest.approx([one.score for one in expected])
+
+
+def test_an_index_of_diverse_lists_names_another_score(workspace: Path, tmp_path: Path) -> None:
+    other = tmp_path / "diverse"
+    shutil.copytree(workspace, other)
+    build(Workspace.open(other), IndexConfig(policy="diverse"))
+    with serving(other) as server:
+        answer = server.get("/complete", prefix="vid").json
+        assert (answer["policy"], answer["score_is"]) == ("diverse", "added_utility")
+        explained = server.get("/explain", prefix="vid", query=answer["completions"][0]["query"]).json
+        assert explained["score_is"] == "added_utility"
+        meanings = server.get("/openapi.json").json["components"]["schemas"]["CompletionResponse"]
+        assert set(SCORES) == set(meanings["properties"]["score_is"]["enum"])
 
 
 def test_explanations_come_as_in_process(server: Server, workspace: Path) -> None:
@@ -117,6 +150,9 @@ def test_an_answer_that_the_client_has_is_not_sent_again(server: Server) -> None
         ("/explain?prefix=v&query=" + "v" * 1001, 400, "a query of 1,001"),
         ("/complete?prefix=v&user=" + "u" * 300, 400, "at most 256"),
         ("/complete?" + "&".join(["prefix=v"] * 101), 400, "at most 100"),
+        ("/complete?promt=v", 400, "Unknown parameter `promt`; did you mean `prefix`?"),
+        ("/complete?prefix=v&K=3", 400, "did you mean `k`?"),
+        ("/explain?prefix=v&query=v&k=3", 400, "Expected prefix, mode, user, query."),
         ("/no/such/page", 404, "/complete"),
         ("/overrides", 401, "Bearer"),
     ],

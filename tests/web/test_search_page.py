@@ -231,7 +231,7 @@ def test_the_mode_changes_what_is_shown(page: Page, server: Server) -> None:
     any_query, going_on = both(server, "vi"), both(server, "vi", "prefix")
     assert any_query != going_on
     typed(page, "vi", any_query)
-    page.get_by_label("Only those that go on from the text").check()
+    page.get_by_label("Only completions of what you typed").check()
     shown(page, going_on)
     assert all(query.startswith("vi") for query in options(page))
     page.get_by_label("Any query that leads there").check()
@@ -259,13 +259,13 @@ def test_wanted_documents_are_marked_with_their_share(page: Page, server: Server
     assert facts[0] == f"{told['utility']:.2f}"
     assert float(facts[1].split("\u202f")[0]) == pytest.approx(100 * seen, abs=0.5)
     reason = page.locator("#reason").text_content() or ""
-    assert "It leads to what people want who type this." in reason
+    assert "Its results are what people who type this want." in reason
     assert f"go on to {told['becomes'][0]['query']}" in reason
 
 
 def test_a_typing_mistake_is_given_as_the_reason(page: Page, server: Server) -> None:
     typed(page, "vidoe", both(server, "vidoe"))
-    expect(page.locator("#reason")).to_contain_text("a typing mistake had been corrected")
+    expect(page.locator("#reason")).to_contain_text("A typing mistake in the text was corrected.")
 
 
 def test_markup_in_a_query_is_text(page: Page) -> None:

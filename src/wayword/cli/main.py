@@ -5,14 +5,16 @@ import math
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from wayword import __version__
 from wayword.cli import shell
 from wayword.errors import WaywordError
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 app = typer.Typer(
     help="Query autocompletion that knows where each query leads.",
@@ -32,8 +34,14 @@ WorkspacePath = Annotated[
 ]
 
 
-def _errors() -> Console:
-    return Console(stderr=True)
+def _console(*, stderr: bool = False) -> "Console":
+    from rich.console import Console
+
+    return Console(stderr=stderr)
+
+
+def _errors() -> "Console":
+    return _console(stderr=True)
 
 
 @app.command()
@@ -200,7 +208,7 @@ def ubi(
     """
     from wayword.logs.ubi.clicks import CLICKS
     from wayword.logs.ubi.read import read_ubi
-    from wayword.logs.ubi.telling import as_object, next_command, print_log
+    from wayword.logs.ubi.summary import as_object, next_command, print_log
     from wayword.progress import Bars
 
     with Bars(_errors()).shown() as bars:
@@ -221,7 +229,7 @@ def ubi(
     if as_json:
         shell.write(json.dumps(as_object(log), indent=1, ensure_ascii=False))
     else:
-        print_log(log, Console())
+        print_log(log, _console())
     for note in log.notes:
         typer.echo(f"note: {note}", err=True)
     typer.echo(f"The log is in {out}. Next: {next_command(log)}", err=True)
@@ -256,10 +264,10 @@ def evaluate(
         shell.write(json.dumps([_without_nan(row) for row in rows], indent=1))
     elif dial:
         with opened.reading():
-            print_dial(opened, Console())
+            print_dial(opened, _console())
     else:
         with opened.reading():
-            print_estimates(opened, Console(), mode=mode)
+            print_estimates(opened, _console(), mode=mode)
 
 
 @app.command()
@@ -550,7 +558,7 @@ def demo(
     """
     from wayword.cli.demo import show
 
-    show(out, clicks=clicks, seed=seed, console=Console(), errors=_errors())
+    show(out, clicks=clicks, seed=seed, console=_console(), errors=_errors())
 
 
 @app.command()

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 SOURCES = ("unknown", "popular", "pecos", "graph", "typo", "words", "similar", "shorter")
 """Who proposed a candidate: a retriever, or how the graph understood a text that no query starts with. A `source` is a
@@ -76,6 +78,6 @@ class Candidates:
 class Retriever(Protocol):
     """Context → candidates. Members: `retrieval.popular`, `retrieval.pecos`, `retrieval.graph`."""
 
-    def retrieve(self, contexts: pa.Table, k: int) -> Candidates:
+    def retrieve(self, contexts: "pa.Table", k: int) -> Candidates:
         """At most k candidates for each row of `contexts` (columns: `prefix`, normalised, and extra ones)."""
         ...

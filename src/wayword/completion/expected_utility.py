@@ -7,22 +7,22 @@ the best queries are those whose pages meet it best. Nothing is guessed that cou
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 import pyarrow as pa
+from cachetools import LRUCache, cached
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from wayword.completion.candidates import SOURCES, Candidates
 from wayword.completion.context_affinity import Affinity
 from wayword.completion.prefix_matcher import Beginnings
-from wayword.completion.remembered import Remembered
 from wayword.completion.sparse_topk import Graph, Lift
 from wayword.logs.contexts import PREFIX
+from wayword.request import ANY, PREFIXED
 from wayword.store.compressed_rows import WeightedRows
 
-ANY, PREFIXED = MODES = ("any", "prefix")
-"""`any`: every query that leads there; `prefix`: only queries that the typed text, or its correction, begins."""
 LIVE_DOCUMENTS = 1000
 """So many most wanted documents of a context are followed, which bounds the time of an answer; the rest hardly changes
 which queries are best. Evaluation and serving share it, so what is measured is what is served."""
@@ -36,6 +36,7 @@ REMEMBERED, OF_EACH = 1 << 20, 50
 as much as some queries): 10 MB, in every process that answers."""
 GOING_ON = ("exact", "typo")
 """Texts found in these ways go on from what was typed, or from its correction."""
+Match = tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.bool_], int]
 _SOURCE = {"exact": SOURCES.index("graph")} | {
     name: SOURCES.index(name) for name in ("typo", "words", "similar", "shorter")
 }
@@ -92,7 +93,8 @@ class GraphRetriever:
         self._place = {prefix: n for n, prefix in enumerate(recorded.prefixes)} if recorded else {}
         self.documents_in, self.queries_in = documents_in, queries_in
         self._threads = threads
-        self._matched = Remembered(self._match, size=lambda found: OF_EACH + len(found[0]), most=REMEMBERED)
+        cache: LRUCache[str, Match] = LRUCache(REMEMBERED, getsizeof=lambda match: OF_EACH + len(match[0]))
+        self._matched = cached(cache, key=str, lock=Lock())(self._match)
 
     def retrieve(self, contexts: pa.Table, k: int, mode: str = ANY) -> Candidates:
         """See `Retriever.retrieve`. The score is the expected utility as a multiple of that of the queries that the
@@ -119,7 +121,7 @@ class GraphRetriever:
             k,
             lift=lift,
             within=within,
-            documents=np.where(typed.source == _SOURCE["exact"], LIVE_DOCUMENTS, GUESSED_DOCUMENTS),
+            documents=documents_followed(typed),
             threads=self._threads,
         )
         score = found.score / self.own_utility(typed)[found.context]
@@ -154,6 +156,27 @@ class GraphRetriever:
                 mixed.data = mixed.data * factor[row[owner], mixed.indices]
         return mixed
 
+    def followed(self, contexts: pa.Table, typed: Typed) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The documents that the scores of a single context follow, with their demand, added up as `Graph.best` does:
+        products as float32, in their order, sums as float64."""
+        rates, members = self.graph.rates, typed.members
+        lengths = rates.offsets[members.values + 1] - rates.offsets[members.values]
+        before = np.cumsum(lengths) - lengths
+        at = np.arange(int(lengths.sum())) + np.repeat(rates.offsets[members.values] - before, lengths)
+        document, amount = rates.values[at], np.repeat(members.weights, lengths) * rates.weights[at]
+        if self.documents_in:
+            factor, row = self.documents_in.rows(contexts)
+            if row[0] >= 0:
+                amount = amount * factor[row[0], document]
+        positive = amount > 0
+        demand = np.bincount(document[positive], amount[positive].astype(np.float64))
+        wanted = np.flatnonzero(demand)
+        most = int(documents_followed(typed)[0])
+        if len(wanted) > most:
+            least = np.partition(demand[wanted], -most)[-most]
+            wanted = wanted[demand[wanted] >= least]
+        return wanted.astype(np.int64), np.asarray(demand[wanted], np.float64)
+
     def typed(self, contexts: pa.Table) -> Typed:
         """What each context may become."""
         found = [self._matched(prefix) for prefix in contexts[PREFIX].to_pylist()]
@@ -168,7 +191,7 @@ class GraphRetriever:
         source = np.fromiter((source for *_, source in found), np.int8, len(found))
         return Typed(WeightedRows.from_lengths(query, lengths, weight), source, onward)
 
-    def _match(self, prefix: str) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.bool_], int]:
+    def _match(self, prefix: str) -> Match:
         """Queries, their weights, whether each goes on from the prefix, and the source."""
         found = self.beginnings.matches(prefix)
         query, weight = found.query, found.weight
@@ -187,6 +210,11 @@ class GraphRetriever:
         both, shown = _as_recorded(self.recorded, self._place[prefix], query, weight)
         source = found.source if found.source in GOING_ON else "exact"
         return both, shown, np.isin(both, query), _SOURCE[source]
+
+
+def documents_followed(typed: Typed) -> NDArray[np.int64]:
+    """How many of the most wanted documents of each context the score follows."""
+    return np.where(typed.source == _SOURCE["exact"], LIVE_DOCUMENTS, GUESSED_DOCUMENTS)
 
 
 def largest(values: NDArray[np.int64], most: int) -> NDArray[np.int64]:

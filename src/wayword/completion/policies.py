@@ -12,8 +12,9 @@ from scipy.sparse import csr_array
 from wayword.completion.blending import dialled
 from wayword.completion.candidates import Candidates, Retriever
 from wayword.completion.diversify import diversify
-from wayword.completion.expected_utility import ANY, GraphRetriever, Typed
+from wayword.completion.expected_utility import GraphRetriever, Typed
 from wayword.logs.contexts import PREFIX
+from wayword.request import ANY
 from wayword.store.compressed_rows import WeightedRows
 
 NAMES = ("logged", "random", "popular", "retriever", "unbiased", "expected", "diverse", "oracle")

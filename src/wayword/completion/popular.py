@@ -38,10 +38,11 @@ LAST = chr(0x10FFFF)
 class PopularRetriever:
     """Prefix-exact and blind to extra context columns. Queries are numbered in the order of their texts."""
 
-    def __init__(self, texts: Sequence[str], popularity: NDArray[np.int64]) -> None:
+    def __init__(self, texts: Sequence[str], popularity: NDArray[np.int64], *, cached: int = 1 << 16) -> None:
+        """`cached` is the number of prefixes whose lists are kept."""
         self._texts = texts
         self._popularity = popularity
-        self._best = lru_cache(maxsize=1 << 16)(self._search)
+        self._best = lru_cache(maxsize=cached)(self._search)
 
     def retrieve(self, contexts: pa.Table, k: int) -> Candidates:
         """See `Retriever.retrieve`; a prefix that no searched query starts with gets no candidate.
@@ -55,9 +56,18 @@ class PopularRetriever:
         context = np.repeat(np.arange(len(found), dtype=np.int32), [len(f) for f in found])
         return Candidates(context, query, self._popularity[query].astype(np.float32)).of("popular")
 
-    def _search(self, prefix: str, k: int) -> NDArray[np.int32]:
+    def total(self, prefix: str) -> int:
+        """How many searches there were for queries that start with the prefix."""
+        low, high = self._range(prefix)
+        return int(self._popularity[low:high].sum())
+
+    def _range(self, prefix: str) -> tuple[int, int]:
         low = bisect_left(self._texts, prefix)
-        high = bisect_left(self._texts, prefix + LAST, lo=low)
+        return low, bisect_left(self._texts, prefix + LAST, lo=low)
+
+    def _search(self, prefix: str, k: int) -> NDArray[np.int32]:
+        low, high = self._range(prefix)
         counts = self._popularity[low:high]
-        order = np.lexsort((np.arange(high - low), -counts))[:k]
-        return (low + order[counts[order] > 0]).astype(np.int32)
+        least = np.partition(counts, -k)[-k] if k < len(counts) else 0
+        kept = np.flatnonzero(counts >= max(int(least), 1))
+        return (low + kept[np.lexsort((kept, -counts[kept]))[:k]]).astype(np.int32)

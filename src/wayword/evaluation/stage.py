@@ -14,7 +14,6 @@ from scipy.sparse import csr_array
 from wayword.completion import stage as completion
 from wayword.completion.candidates import SOURCES, Candidates
 from wayword.completion.diversify import near_duplicates
-from wayword.completion.expected_utility import ANY, MODES, PREFIXED
 from wayword.completion.policies import (
     DEFAULT,
     POOL,
@@ -34,6 +33,7 @@ from wayword.evaluation.estimates import METRICS, Outcomes, at_cutoffs, estimate
 from wayword.evaluation.recall import recall
 from wayword.logs import contexts_stage
 from wayword.progress import Progress
+from wayword.request import ANY, MODES, PREFIXED
 from wayword.store.stage import (
     Folders,
     Report,

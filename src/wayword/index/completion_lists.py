@@ -7,11 +7,11 @@ source.npy             how the queries of each list were matched
 lines.*.npy            the first queries of each list as text: one read, one decoding, no other page touched
 """
 
+import struct
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
-from typing import Any
 
 import marisa_trie
 import numpy as np
@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from wayword.completion.candidates import SOURCES, Candidates
 from wayword.completion.completion import Completion
-from wayword.numba_jit import compiled
 from wayword.store.arrays import load_array
 from wayword.store.compressed_rows import CompressedRows, WeightedRows
 from wayword.store.strings import Strings
@@ -27,6 +26,8 @@ from wayword.store.strings import Strings
 LINES = 10
 """So many queries of a list are at hand as text; further ones are looked up one by one."""
 LINE_END = "\n"
+_FLOATS = [struct.Struct(f"{count}f").unpack_from for count in range(LINES + 1)]
+"""Readers of so many scores: quicker than a slice of the array."""
 
 
 @dataclass(frozen=True)
@@ -78,26 +79,15 @@ def write(
 
 def _lines(lists: WeightedRows, shown: Strings) -> Strings:
     """The first queries of each list, between line ends."""
+    from wayword.index.line_bytes import fill
+
     last = np.minimum(lists.offsets[1:], lists.offsets[:-1] + LINES)
     texts = shown.encoded
     before = np.r_[0, np.cumsum(texts.lengths[lists.values] + 1)]
     lengths = np.maximum(before[last] - before[lists.offsets[:-1]] - 1, 0)
     lines = CompressedRows.from_lengths(np.full(int(lengths.sum()), ord(LINE_END), np.uint8), lengths)
-    _fill(lines.arrays, lists.arrays, last, texts.arrays)
+    fill(lines.arrays, lists.arrays, last, texts.arrays)
     return Strings(lines)
-
-
-@compiled
-def _fill(lines: Any, lists: Any, last: Any, texts: Any) -> None:
-    """Write the texts of each list's queries, up to the `last`, into its line; line ends are there already."""
-    (line_offsets, line), (first, query, _), (text_offsets, text) = lines, lists, texts
-    for i in range(len(last)):
-        at = line_offsets[i]
-        for j in range(first[i], last[i]):
-            for b in range(text_offsets[query[j]], text_offsets[query[j] + 1]):
-                line[at] = text[b]
-                at += 1
-            at += 1
 
 
 class FinishedLists:
@@ -144,14 +134,8 @@ class FinishedLists:
         if first == last:
             return []
         lines = str(self._line[self._line_offsets[chosen] : self._line_offsets[chosen + 1]], "utf-8")
-        return list(
-            map(
-                Completion,
-                lines.split(LINE_END),
-                self._score[first : min(first + k, last)].tolist(),
-                repeat(SOURCES[self._source[chosen]]),
-            )
-        )
+        scores = _FLOATS[min(k, last - first)](self._score, 4 * first)
+        return list(map(Completion, lines.split(LINE_END), scores, repeat(SOURCES[self._source[chosen]])))
 
     def _some(
         self, chosen: int, first: int, last: int, k: int, hidden: Collection[int]

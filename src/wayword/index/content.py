@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from wayword import __version__
 from wayword.completion import retriever_io as saved
-from wayword.completion.expected_utility import MODES, GraphRetriever
+from wayword.completion.expected_utility import GraphRetriever
 from wayword.completion.policies import Expected
 from wayword.config import IndexConfig
 from wayword.index import completion_lists as lists
@@ -19,6 +19,7 @@ from wayword.index.index import ABOUT, FORMAT, LIVE, PAGES, served_policy
 from wayword.index.keys import Columns
 from wayword.index.pages import Pages
 from wayword.progress import SILENT, Progress
+from wayword.request import MODES
 from wayword.store.stage import Report
 from wayword.store.strings import Strings
 

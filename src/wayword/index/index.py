@@ -1,27 +1,31 @@
 """An index, open for answering: finished lists for known texts, the retriever for the rest."""
 
 from bisect import bisect_left
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
-from wayword.completion import retriever_io as saved
 from wayword.completion.completion import Completion
-from wayword.completion.expected_utility import MODES, GraphRetriever
-from wayword.completion.policies import Expected
 from wayword.errors import WaywordError, WorkspaceError
 from wayword.index.completion_lists import FinishedLists
 from wayword.index.integrity import problem_of
 from wayword.index.keys import Columns
-from wayword.index.pages import Pages
+from wayword.request import MODES
 from wayword.store.arrays import load_array
 from wayword.store.artefact import read_object, report_of
 from wayword.store.strings import Strings
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from wayword.completion.expected_utility import GraphRetriever
+    from wayword.completion.policies import Expected
+    from wayword.completion.popular import PopularRetriever
+    from wayword.index.pages import Pages
 
 FORMAT = 3
 ABOUT, LIVE, PAGES = "about.json", "live", "pages"
@@ -33,8 +37,15 @@ MOST_ASKED = 2000
 """So many queries are looked at for one answer, however many are hidden."""
 
 
+Part = TypeVar("Part")
+
+
 class Index:
-    """One version: read only, shared between threads, and between processes by the pages of its files."""
+    """One version: read only, shared between threads, and between processes by the pages of its files.
+
+    Finished lists need NumPy and the trie only. What computes an answer, and the result pages, are opened when they
+    are first needed: the compiler alone takes longer to import than the rest of a command.
+    """
 
     def __init__(self, folder: Path) -> None:
         about = read_object(folder / ABOUT)
@@ -43,17 +54,13 @@ class Index:
                 f"The index {folder} has the format {about.get('format')!r}; this version of Wayword reads {FORMAT}. "
                 "Build it again with `wayword index`."
             )
-        self.version, self.about = folder.name, about
+        self.version, self.about, self._folder = folder.name, about, folder
         self.made = (folder / ABOUT).stat().st_mtime
         self.report: dict[str, Any] = report_of(folder)
         self.columns = Columns(dict(about["columns"]))
         self.shown, self.texts = Strings.load(folder, "shown"), Strings.load(folder, "texts")
         self.lists = FinishedLists(folder, self.shown, MODES, int(about["kept"]))
         self.popularity = load_array(folder / "popularity.npy", np.int64)
-        self.pages = Pages.load(folder / PAGES, len(self.shown))
-        self.retriever = saved.load(folder / LIVE, self.texts, self.popularity)
-        same = load_array(folder / "same.npy", np.int32) if about["policy"] == "diverse" else None
-        self._policy = served_policy(self.retriever, about["policy"], float(about["acceptance"]), same)
 
     @classmethod
     def open(cls, folder: Path) -> "Index":
@@ -62,11 +69,40 @@ class Index:
             raise WorkspaceError(
                 f"The index {folder} is damaged: {problem}. Build it again with `wayword index`."
             )
-        try:
-            with _OPENING:
-                return cls(folder)
-        except (OSError, ValueError, KeyError, TypeError, RuntimeError) as found:
-            raise WorkspaceError(f"The index {folder} cannot be opened: {found}") from found
+        return _opened(folder, lambda: cls(folder))
+
+    @cached_property
+    def pages(self) -> "Pages":
+        """Where each query leads."""
+        from wayword.index.pages import Pages
+
+        return _opened(self._folder, lambda: Pages.load(self._folder / PAGES, len(self.shown)))
+
+    @cached_property
+    def retriever(self) -> "GraphRetriever":
+        """Computes the answers that no finished list has."""
+        from wayword.completion import retriever_io as saved
+
+        return _opened(self._folder, lambda: saved.load(self._folder / LIVE, self.texts, self.popularity))
+
+    @cached_property
+    def _most_popular(self) -> "PopularRetriever":
+        from wayword.completion.popular import PopularRetriever
+
+        return PopularRetriever(self.texts, self.popularity, cached=0)
+
+    @cached_property
+    def _policy(self) -> "Expected":
+        name = self.about["policy"]
+        same = load_array(self._folder / "same.npy", np.int32) if name == "diverse" else None
+        return served_policy(self.retriever, name, float(self.about["acceptance"]), same)
+
+    def like(self, earlier: "Index") -> "Index":
+        """Itself, with the parts open that the earlier version had to open: no answer shall wait for them."""
+        for part in ("pages", "retriever", "_policy"):
+            if part in vars(earlier):
+                getattr(self, part)
+        return self
 
     def check(self, context: Mapping[str, Any]) -> None:
         """Raise `WaywordError` for a column that the log did not have; one that says nothing is welcome."""
@@ -84,10 +120,28 @@ class Index:
             place for text, place in places if place < len(self.texts) and self.texts[place] == text
         )
 
-    def popular(
+    def popular(self, typed: str, k: int, mode: str, hidden: Collection[int] = ()) -> list[Completion]:
+        """Most popular completion, as it is evaluated; the score is the share of the searches that begin so.
+
+        Context columns change nothing.
+        """
+        from wayword.completion.policies import Retrieved, StartingWith
+
+        most = min(k + len(hidden), max(k, MOST_ASKED))
+        policy = StartingWith(Retrieved(self._most_popular), self.texts, most + 1)
+        candidates = policy.complete(self.columns.table([typed], {}), most, mode=mode)
+        rows = zip(candidates.query.tolist(), candidates.score.tolist(), strict=True)
+        total = self._most_popular.total(typed)
+        return [
+            Completion(self.shown[query], count / total, POPULAR)
+            for query, count in rows
+            if query not in hidden
+        ][:k]
+
+    def continuations(
         self, typed: str, k: int, mode: str, context: Mapping[str, Any], hidden: Collection[int] = ()
     ) -> list[Completion]:
-        """What people who type this go on to most often, with the share of each."""
+        """The queries that a typed text becomes most often, also a misspelt one, with the probability of each."""
         asked = self.retriever.typed(self.columns.table([typed], context))
         found = self.retriever.accepted(asked, min(k + len(hidden), max(k, MOST_ASKED)), mode)
         rows = zip(found.query.tolist(), found.score.tolist(), strict=True)
@@ -112,10 +166,23 @@ class Index:
         ][:k]
 
 
+def _opened(folder: Path, read: Callable[[], Part]) -> Part:
+    """A part of an index; what cannot be read is a `WorkspaceError`."""
+    try:
+        with _OPENING:
+            return read()
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError) as problem:
+        raise WorkspaceError(f"The index {folder} cannot be opened: {problem}") from problem
+
+
 def served_policy(
-    retriever: GraphRetriever, name: str, acceptance: float, same: NDArray[np.int32] | None
-) -> Expected:
+    retriever: "GraphRetriever", name: str, acceptance: float, same: "NDArray[np.int32] | None"
+) -> "Expected":
     """The policy that answers."""
+    from scipy.sparse import csr_array
+
+    from wayword.completion.policies import Expected
+
     if name != "diverse":
         return Expected(retriever, acceptance)
     exposures = csr_array(retriever.graph.returned.matrix(retriever.graph.universe).T)

@@ -3,13 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
+if TYPE_CHECKING:
+    import pyarrow as pa
 
-from wayword.completion.expected_utility import GraphRetriever
-from wayword.logs.contexts import PREFIX
+    from wayword.completion.expected_utility import GraphRetriever
 
 BETWEEN = "\x1f"
 """Between the parts of a key. No normalised text contains it."""
@@ -26,7 +25,7 @@ class Columns:
     values: dict[str, list[str]]
 
     @classmethod
-    def of(cls, retriever: GraphRetriever) -> "Columns":
+    def of(cls, retriever: "GraphRetriever") -> "Columns":
         """Those that the retriever was given."""
         found: dict[str, list[str]] = {}
         for affinity in (retriever.documents_in, retriever.queries_in):
@@ -62,18 +61,27 @@ class Columns:
     def _sets(self) -> Mapping[str, frozenset[str]]:
         return {column: frozenset(values) for column, values in self.values.items()}
 
-    def table(self, typed: Sequence[str], context: Mapping[str, Any]) -> pa.Table:
+    def table(self, typed: Sequence[str], context: Mapping[str, Any]) -> "pa.Table":
         """Contexts as the retriever takes them."""
+        import pyarrow as pa
+
+        from wayword.logs.contexts import PREFIX
+
         given = {
             column: pa.array([as_text(context.get(column))] * len(typed), pa.string())
             for column in self.values
         }
         return pa.table({PREFIX: pa.array(typed, pa.string()), **given})
 
-    def logged(self, contexts: pa.Table, most: int) -> pa.Table:
+    def logged(self, contexts: "pa.Table", most: int) -> "pa.Table":
         """The log's distinct contexts with at least one known value, at most so many."""
         if not self.values:
             return self.table([], {})
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        from wayword.logs.contexts import PREFIX
+
         known = {
             column: pc.if_else(
                 pc.is_in(contexts[column].cast(pa.string()), value_set=pa.array(values, pa.string())),
@@ -89,8 +97,10 @@ class Columns:
         table = table.filter(some)
         return table.group_by(table.column_names, use_threads=False).aggregate([]).slice(0, most)
 
-    def keys(self, contexts: pa.Table) -> list[str]:
+    def keys(self, contexts: "pa.Table") -> list[str]:
         """One for each row of `logged`."""
+        from wayword.logs.contexts import PREFIX
+
         given = (contexts[column].to_pylist() for column in self.values)
         return [
             self.key(typed, dict(zip(self.values, values, strict=True)))

@@ -8,11 +8,11 @@ import pyarrow.compute as pc
 from rich.console import Console
 from rich.table import Table
 
-from wayword.completion.expected_utility import ANY, MODES
 from wayword.completion.policies import DEFAULT
 from wayword.engines import tables
 from wayword.errors import WaywordError
 from wayword.evaluation.estimates import LIST_UTILITY, UTILITY
+from wayword.request import ANY, MODES
 from wayword.store.workspace import Workspace
 from wayword.utility import CUTOFFS
 

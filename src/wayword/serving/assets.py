@@ -1,4 +1,4 @@
-"""Assets: the page, the script for other sites, and the description of the interface, read once into memory."""
+"""Static files: the page, the script for other sites and the API docs, read once into memory."""
 
 import zlib
 from importlib.resources import files
@@ -13,14 +13,14 @@ TYPES = {
     "svg": "image/svg+xml",
 }
 ADDRESSES = {"index.html": "/", "docs.html": "/docs", "wayword.js": "/wayword.js"}
-"""Where files are found that are not under /assets/."""
+"""Paths of the files that are not under /assets/."""
 POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 ANYONE = ("access-control-allow-origin", "*")
-"""Scripts and styles may be loaded by any site: there is nothing secret in them."""
+"""Any site may load scripts and styles."""
 
 
 class Asset(NamedTuple):
-    """A file as it is sent."""
+    """A file with its headers."""
 
     headers: Headers
     content: bytes
@@ -28,7 +28,7 @@ class Asset(NamedTuple):
 
 
 def read() -> dict[str, Asset]:
-    """By address."""
+    """All files by path."""
     return {
         ADDRESSES.get(file.name, f"/assets/{file.name}"): _asset(file.name, file.read_bytes())
         for file in (files("wayword.serving") / "web").iterdir()

@@ -1,4 +1,4 @@
-"""Completions in process, from an index: open it once, then ask as often as you like."""
+"""Completions in process, from an index that stays open."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -10,21 +10,18 @@ from typing import Any, Generic, TypeVar
 
 from wayword import __version__
 from wayword.completion.completion import Completion
-from wayword.completion.expected_utility import ANY, MODES
 from wayword.errors import WaywordError
 from wayword.index import versions
 from wayword.index.index import Index
 from wayword.index.overrides import FILE, Overrides
+from wayword.request import ANY, MAX_COMPLETIONS, MAX_PREFIX, MODES, check_request
 from wayword.store.workspace import Workspace
 from wayword.text import normalise
 
-MAX_PREFIX = 1000
-"""So many characters of a typed text are looked at; nobody types more, and it bounds the work."""
-MAX_COMPLETIONS = 1000
 LOOK_EVERY = 0.25
-"""Seconds between two looks at the pointer to the current version and at the overrides."""
+"""Seconds between two checks of the current version and of the overrides."""
 TRY_AGAIN = 2.0
-"""Seconds after which what could not be read is tried again."""
+"""Seconds after which an unreadable file is tried again."""
 PINNED = "pinned"
 Value = TypeVar("Value")
 logger = logging.getLogger("wayword")
@@ -32,7 +29,7 @@ logger = logging.getLogger("wayword")
 
 @dataclass(frozen=True, eq=False)
 class Served:
-    """What answers: replaced as a whole, so that no answer mixes two versions. Equal only to itself."""
+    """An index with its overrides, replaced as a whole, so that no list mixes two versions. Equal only to itself."""
 
     index: Index
     overrides: Overrides
@@ -41,12 +38,12 @@ class Served:
 
     @classmethod
     def of(cls, index: Index, overrides: Overrides) -> "Served":
-        """An index and what was decided by hand."""
+        """An index with overrides."""
         return cls(index, overrides, index.numbers(overrides.hidden))
 
     @property
     def tag(self) -> str:
-        """Another one whenever an answer could be another."""
+        """Identifies the index, the overrides and the version of Wayword."""
         return f"{self.index.version}-{self.overrides.tag}-{__version__}"
 
     def complete(
@@ -59,26 +56,31 @@ class Served:
         self, prefix: str, k: int, context: Mapping[str, Any] | None, mode: str
     ) -> tuple[list[Completion], bool]:
         """The completions, and whether there was a finished list."""
-        check(k, mode)
-        index, hidden = self.index, self.hidden
-        key = typed = as_typed(prefix)
-        if context:
-            index.check(context)
-            key = index.columns.key(typed, context)
-        found = index.lists.find(key, k, mode, hidden)
-        finished = found is not None
-        if found is None:
-            found = index.live(typed, k, mode, context or {}, hidden)
+        if type(prefix) is not str or type(k) is not int or not 0 < k <= MAX_COMPLETIONS or mode not in MODES:
+            check_request(prefix, k, mode)
+        lists, hidden, typed = self.index.lists, self.hidden, prefix
+        completions = None
+        if not context and prefix.isascii() and prefix.isprintable():
+            completions = lists.find(prefix, k, mode, hidden)  # known texts are in their normal form
+        if completions is None:
+            key = typed = as_typed(prefix)
+            if context:
+                self.index.check(context)
+                key = self.index.columns.key(typed, context)
+            completions = lists.find(key, k, mode, hidden)
+        finished = completions is not None
+        if completions is None:
+            completions = self.index.live(typed, k, mode, context or {}, hidden)
         pinned = self.overrides.pin.get(typed)
-        return (_with_pinned(found, pinned, k) if pinned else found), finished
+        return (_with_pinned(completions, pinned, k) if pinned else completions), finished
 
     def popular(
         self, prefix: str, k: int = 10, *, context: Mapping[str, Any] | None = None, mode: str = ANY
     ) -> list[Completion]:
-        """What people who type this go on to most often: what ordinary completion shows."""
-        check(k, mode)
+        """Most popular completion, to compare: the same list as the policy `popular` of the workspace."""
+        check_request(prefix, k, mode)
         self.index.check(context or {})
-        return self.index.popular(as_typed(prefix), k, mode, context or {}, self.hidden)
+        return self.index.popular(as_typed(prefix), k, mode, self.hidden)
 
     def known(self) -> list[tuple[str, dict[str, str]]]:
         """Every text, with the context it was typed in, that has a finished list or a pinned query."""
@@ -87,7 +89,7 @@ class Served:
 
 
 def as_typed(prefix: str) -> str:
-    """A typed text as it is looked up: normalised, and not too long, before and after.
+    """Normalise a typed text and limit its length, before and after.
 
     >>> as_typed("TV  Stand!"), len(as_typed("ﷺ" * 5000))
     ('tv stand', 1000)
@@ -96,16 +98,8 @@ def as_typed(prefix: str) -> str:
     return typed if len(typed) <= MAX_PREFIX else normalise(typed[:MAX_PREFIX])
 
 
-def check(k: int, mode: str) -> None:
-    """Raise `WaywordError` for what cannot be asked."""
-    if not 1 <= k <= MAX_COMPLETIONS:
-        raise WaywordError(f"Found k = {k}; expected a number from 1 to {MAX_COMPLETIONS}.")
-    if mode not in MODES:
-        raise WaywordError(f"Found mode {mode[:100]!r}; expected one of {', '.join(MODES)}.")
-
-
 class Completer:
-    """Answers for typed texts. A new version, or other overrides, are taken over while it answers."""
+    """Completes typed texts, and switches to a new version of the index or other overrides by itself."""
 
     def __init__(self, root: Path) -> None:
         """`root` holds the versions and the pointer to the current one."""
@@ -124,12 +118,12 @@ class Completer:
 
     @property
     def index(self) -> Index:
-        """The version that answers."""
+        """The current version."""
         return self._served.index
 
     @property
     def served(self) -> Served:
-        """What answers now: an answer of it does not change with the disk."""
+        """The current index and overrides: its lists do not change with the disk."""
         return self._served
 
     def complete(
@@ -137,25 +131,26 @@ class Completer:
     ) -> list[Completion]:
         """At most k completions of a typed text, best first; `context` gives the log's extra columns, if known.
 
-        Mode "prefix" shows only queries that go on from the typed text (or its correction), "any" every query that
+        Mode "prefix" returns only queries that begin with the typed text (or its correction), "any" every query that
         leads there.
         """
-        self.look_in_time()
-        return self._served.complete(prefix, k, context=context, mode=mode)
+        if monotonic() >= self._next_look:
+            self.look()
+        return self._served.answer(prefix, k, context, mode)[0]
 
     def look_in_time(self) -> None:
-        """Look at the disk, unless that was done just now."""
+        """Check the disk, unless that was done just now."""
         if monotonic() >= self._next_look:
             self.look()
 
     def look(self) -> None:
-        """Take over what has changed on disk; what cannot be read is told once, and what was there stays.
+        """Switch to files that have changed on disk; an unreadable one is reported once, and the earlier value stays.
 
-        What was decided by hand does not wait for a new version, nor depend on its being whole.
+        Overrides do not wait for a new version, nor depend on its being complete.
         """
         self._next_look = monotonic() + LOOK_EVERY
         if not self._looking.acquire(blocking=False):
-            return  # another thread sees to it
+            return  # another thread does it
         try:
             for watched in (self._overrides, self._index):
                 if watched.look():
@@ -164,34 +159,36 @@ class Completer:
             self._looking.release()
 
     def _open(self, earlier: Index | None) -> Index:
-        """The current version: the earlier one, if it still is."""
+        """The current version: the earlier one, if it is still current."""
         folder = versions.current(self.root)
-        return earlier if earlier and earlier.version == folder.name else Index.open(folder)
+        if earlier is None:
+            return Index.open(folder)
+        return earlier if earlier.version == folder.name else Index.open(folder).like(earlier)
 
 
 class _Watched(Generic[Value]):
-    """What a file says, read again when it was replaced or written."""
+    """The content of a file, read again when it was replaced or written."""
 
     def __init__(self, file: Path, load: Callable[[Value | None], Value]) -> None:
         self._file, self._load = file, load
         self._seen = _stamp(file)
-        self._told: object = None
+        self._reported: object = None
         self._again = 0.0
         self.value = load(None)
 
     def look(self) -> bool:
-        """Whether there is another value now."""
+        """Read the file again if it has changed; whether there is another value."""
         stamp = _stamp(self._file)
-        if stamp == self._seen or (stamp == self._told and monotonic() < self._again):
+        if stamp == self._seen or (stamp == self._reported and monotonic() < self._again):
             return False
         try:
             value = self._load(self.value)
         except WaywordError as problem:
-            if stamp != self._told:
-                logger.warning("%s Answers go on with what was there before.", problem)
-            self._told, self._again = stamp, monotonic() + TRY_AGAIN
+            if stamp != self._reported:
+                logger.warning("%s The earlier version stays in use.", problem)
+            self._reported, self._again = stamp, monotonic() + TRY_AGAIN
             return False
-        self._seen, self._told = stamp, None
+        self._seen, self._reported = stamp, None
         changed = value is not self.value
         self.value = value
         return changed
@@ -199,15 +196,15 @@ class _Watched(Generic[Value]):
 
 def _stamp(file: Path) -> tuple[int, int, int, int] | None:
     try:
-        found = file.stat()
+        status = file.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
-def _with_pinned(found: list[Completion], pinned: tuple[str, ...], k: int) -> list[Completion]:
+def _with_pinned(completions: list[Completion], pinned: tuple[str, ...], k: int) -> list[Completion]:
     """Pinned queries first, with the best score, each query once."""
-    best = found[0].score if found else 1.0
+    best = completions[0].score if completions else 1.0
     first = [Completion(query, best, PINNED) for query in pinned]
     known = set(map(normalise, pinned))
-    return [*first, *(one for one in found if normalise(one.query) not in known)][:k]
+    return [*first, *(one for one in completions if normalise(one.query) not in known)][:k]

@@ -1,7 +1,7 @@
-"""The event log: what is acknowledged is on disk, whatever happens next.
+"""The event log: append-only files in which every acknowledged record is on disk.
 
-Requests that arrive while the disk is busy are written together: one write, one flush for all of them. A write that
-fails leaves nothing of it in the file.
+Requests that arrive while the disk is busy are written together: one write and one flush for all of them. A failed
+write leaves nothing in the file.
 """
 
 import asyncio
@@ -15,11 +15,11 @@ from wayword.store.artefact import to_disk
 
 FOLDER = "events"
 LARGEST = 64_000_000
-"""Bytes after which the next file is begun."""
+"""Bytes after which the next file begins."""
 
 
 class EventLog:
-    """Files of one process: `ubi-<when>-<process>-<number>.ndjson`. Not for two threads, but for many tasks."""
+    """Files of one process: `ubi-<time>-<process>-<number>.ndjson`. For many tasks of one thread."""
 
     def __init__(self, folder: Path, *, largest: int = LARGEST) -> None:
         self._folder, self._largest = folder, largest
@@ -46,11 +46,11 @@ class EventLog:
                 await loop.run_in_executor(self._disk, self._write, b"".join(lines for lines, _ in taken))
                 _settle(taken, lambda future: future.set_result(None))
             except BaseException as problem:
-                found = problem if isinstance(problem, OSError) else OSError(str(problem))
-                _settle(taken, lambda future, found=found: future.set_exception(found))  # type: ignore[misc]
+                failure = problem if isinstance(problem, OSError) else OSError(str(problem))
+                _settle(taken, lambda future, failure=failure: future.set_exception(failure))  # type: ignore[misc]
 
     def _write(self, lines: bytes) -> None:
-        """Into the file, and once more into a new one if somebody has removed it meanwhile."""
+        """Append to the file, and once more to a new one if it was removed meanwhile."""
         for _ in range(2):
             file = self._file
             if file is None or self._size + len(lines) > self._largest or _is_gone(file):
@@ -68,7 +68,7 @@ class EventLog:
             os.fdatasync(file)
             self._size += len(lines)
         except OSError:
-            self._take_back(file)
+            self._truncate(file)
             raise
 
     def _begin(self) -> int:
@@ -84,8 +84,8 @@ class EventLog:
         to_disk(self._folder)
         return self._file
 
-    def _take_back(self, file: int) -> None:
-        """What was written in part is cut off; where even that fails, nothing more goes into this file."""
+    def _truncate(self, file: int) -> None:
+        """Truncate a partial write; if even that fails, begin another file next."""
         try:
             os.ftruncate(file, self._size)
         except OSError:
@@ -97,7 +97,7 @@ class EventLog:
             self._file = None
 
     def close(self) -> None:
-        """Nothing is waiting any more when a server stops; close the file."""
+        """Close the file when the server stops."""
         self._disk.shutdown(wait=True)
         self._close()
 

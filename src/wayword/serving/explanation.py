@@ -1,31 +1,32 @@
-"""An explanation: why a query is suggested to someone who has typed something, in numbers that add up."""
+"""Explanations: why a query is suggested for a typed text, as a sum over the results of the query."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from numpy.typing import NDArray
 
 from wayword.completion.candidates import SOURCES
-from wayword.completion.expected_utility import ANY, LIVE_DOCUMENTS
 from wayword.errors import WaywordError
 from wayword.index.index import Index
-from wayword.serving.completer import Served, as_typed, check
+from wayword.request import ANY, check_request
+from wayword.serving.completer import Served, as_typed
+from wayword.serving.responses import ScoreMeaning, score_meaning
 from wayword.store.compressed_rows import WeightedRows
 from wayword.text import normalise
 
 SHOWN = 10
-"""So many queries and documents are told."""
+"""Queries and documents that an explanation lists."""
 
 
 class Unknown(WaywordError):
-    """The index does not have that query, or may not show it."""
+    """A query that the index does not have, or may not show."""
 
 
 @dataclass(frozen=True)
 class Onward:
-    """A query that people go on to, and the share of them that does."""
+    """A query that the typed text becomes, and its probability."""
 
     query: str
     share: float
@@ -33,7 +34,7 @@ class Onward:
 
 @dataclass(frozen=True)
 class Wanted:
-    """A document, and its share of all that is wanted by those who type this."""
+    """A document, and its share of the demand behind the typed text."""
 
     document: str
     title: str | None
@@ -42,7 +43,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the result page. `utility` is what it adds to that of the page."""
+    """A result of the query. `utility` is its part of the utility of the query."""
 
     rank: int
     document: str
@@ -54,12 +55,11 @@ class Line:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What is wanted by those who type this, and what the query's page does for them.
+    """The demand behind a typed text, and the utility that the results of the query have for it.
 
-    Utilities are multiples of that of the queries which the text becomes: 1 is as good as to type on.
-
-    `utility` is that of all results, of which `results` has the first; `place` is where the query stands among the
-    first ten that are served, and `score` what the policy gave it, if it is there.
+    Utilities are relative to that of the queries which the text becomes: 1 is as useful as to type on. `utility` is
+    the sum over all results, of which `results` has the first ten. `place` is the position of the query among the first
+    ten served, and `score` its score there, of which `score_is` names the meaning.
     """
 
     prefix: str
@@ -69,6 +69,7 @@ class Explanation:
     source: str
     place: int | None
     score: float | None
+    score_is: ScoreMeaning
     utility: float
     popularity: int
     becomes: list[Onward]
@@ -76,11 +77,24 @@ class Explanation:
     results: list[Line]
 
 
+@dataclass(frozen=True)
+class Demand:
+    """The documents that the score follows, ascending, and how much each is wanted."""
+
+    document: NDArray[np.int64]
+    amount: NDArray[np.float64]
+
+    @property
+    def total(self) -> float:
+        """The sum, never zero."""
+        return max(float(self.amount.sum()), 1e-12)
+
+
 def explain(
     served: Served, prefix: str, query: str, *, context: Mapping[str, Any] | None = None, mode: str = ANY
 ) -> Explanation:
-    """Why `query` is suggested, or would be; raises `Unknown` for a query that the index does not have."""
-    check(1, mode)
+    """Explain the utility of a query for a typed text; raises `Unknown` for a query that the index does not have."""
+    check_request(prefix, 1, mode)
     index, given = served.index, context or {}
     index.check(given)
     wanted = as_typed(query)
@@ -88,7 +102,7 @@ def explain(
     typed_text = as_typed(prefix)
     asked = index.columns.table([typed_text], given)
     typed = index.retriever.typed(asked)
-    demand = _followed(index.retriever.demand(asked, typed))
+    demand = Demand(*index.retriever.followed(asked, typed))
     listed = served.complete(prefix, SHOWN, context=given, mode=mode)
     place = next((n for n, one in enumerate(listed, start=1) if normalise(one.query) == wanted), None)
     whole = float(index.retriever.own_utility(typed)[0])
@@ -102,11 +116,12 @@ def explain(
         source=listed[place - 1].source if place else SOURCES[typed.source[0]],
         place=place,
         score=listed[place - 1].score if place else None,
+        score_is=score_meaning(index.about),
         utility=float(utility[0]) if len(utility) else 0.0,
         popularity=int(index.popularity[number]),
         becomes=[
             Onward(one.query, one.score)
-            for one in index.popular(typed_text, SHOWN, mode, given, served.hidden)
+            for one in index.continuations(typed_text, SHOWN, mode, given, served.hidden)
         ],
         wanted=_wanted(index, demand),
         results=_results(index, demand, number, whole),
@@ -114,37 +129,25 @@ def explain(
 
 
 def _number(served: Served, query: str) -> int:
-    found = served.index.numbers([query])
-    if not found or found <= served.hidden or not served.index.shown[min(found)]:
+    numbers = served.index.numbers([query])
+    if not numbers or numbers <= served.hidden or not served.index.shown[min(numbers)]:
         raise Unknown(f"Found query {query[:100]!r}; expected one that this index may show.")
-    return min(found)
+    return min(numbers)
 
 
-def _followed(demand: csr_array) -> csr_array:
-    """What the score is made of: the most wanted documents, as many as are followed."""
-    if demand.nnz > LIVE_DOCUMENTS:
-        most = np.sort(np.argsort(-demand.data, kind="stable")[:LIVE_DOCUMENTS])
-        return csr_array((demand.data[most], demand.indices[most], [0, len(most)]), shape=demand.shape)
-    return demand
+def _wanted(index: Index, demand: Demand) -> list[Wanted]:
+    most = np.argsort(-demand.amount, kind="stable")[:SHOWN]
+    rows = zip(demand.document[most].tolist(), demand.amount[most].tolist(), strict=True)
+    return [Wanted(*index.pages.document(number), amount / demand.total) for number, amount in rows]
 
 
-def _wanted(index: Index, demand: csr_array) -> list[Wanted]:
-    most = np.argsort(-demand.data, kind="stable")[:SHOWN]
-    total = max(float(demand.data.sum()), 1e-12)
-    rows = zip(demand.indices[most].tolist(), demand.data[most].tolist(), strict=True)
-    return [Wanted(*index.pages.document(number), amount / total) for number, amount in rows if amount > 0]
-
-
-def _results(index: Index, demand: csr_array, query: int, whole: float) -> list[Line]:
-    wanted = dict(zip(demand.indices.tolist(), demand.data.tolist(), strict=True))
-    total = max(float(demand.data.sum()), 1e-12)
-    return [
-        Line(
-            result.rank,
-            *index.pages.document(result.number),
-            wanted.get(result.number, 0.0) / total,
-            result.exposure,
-            wanted.get(result.number, 0.0) * result.exposure / whole,
-        )
-        for result in index.pages.of_query(query)
-    ]
+def _results(index: Index, demand: Demand, query: int, whole: float) -> list[Line]:
+    amount_of = dict(zip(demand.document.tolist(), demand.amount.tolist(), strict=True))
+    total = demand.total
+    lines = []
+    for result in index.pages.of_query(query):
+        amount = amount_of.get(result.number, 0.0)
+        utility = amount * result.exposure / whole
+        name = index.pages.document(result.number)
+        lines.append(Line(result.rank, *name, amount / total, result.exposure, utility))
+    return lines

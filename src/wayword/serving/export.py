@@ -1,9 +1,9 @@
-"""Export: the served lists as files for engines that are already there, for those who want no new service.
+"""Export: the served lists as files for existing engines, instead of a new service.
 
-Engines complete by what begins alike, Wayword by where queries lead: "mpv" may be the best completion of "video". So an
-entry is made for each typed text and each of its completions, and found by the text with a `;` after it, which ends it:
-what is looked up for "vid" begins with "vid;" and never with "video;". Every key of a file has as many `;`, the last at
-its end, so none begins with another. Weights fall along a list, so the order is Wayword's.
+Engines complete a prefix, Wayword orders queries by where they lead: "mpv" may be the best completion of "video". So
+there is an entry for each typed text and each of its completions, keyed by the text with a `;` as its end: the key of
+"vid" is "vid;", which "video;" does not begin with. Every key of a file has as many `;`, the last at its end, so none
+is the beginning of another. Weights decrease along a list, so the order is Wayword's.
 """
 
 import hashlib
@@ -21,25 +21,25 @@ from wayword.serving.completer import Served
 from wayword.store.artefact import to_disk
 
 END, WRITTEN = ";", "%3B"
-"""What ends a part of a key, and how it is written within one."""
+"""The end of a part of a key, and its escaped form within a part."""
 LONGEST = 1000
-"""Bytes that an entry of an engine may be found by; Lucene refuses more, in Solr the file with it."""
+"""Bytes of a key: Lucene refuses longer ones, and Solr then refuses the whole file."""
 TELL_EVERY = 10_000
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A typed text, what is known of the context that it was typed in, and the list that is served for it."""
+    """A typed text, its context, and the list that is served for it."""
 
     typed: str
     context: dict[str, str]
     completions: list[Completion]
     columns: tuple[str, ...] = ()
-    """All that the index knows, in their order."""
+    """All context columns of the index, in order."""
 
     @property
     def key(self) -> str:
-        """What it is looked up by: the text and the value of every column, nothing where it is not known, each ended.
+        """The key: the text and the value of every column, empty where it is not known, each with its end.
 
         >>> Entry("tv", {"device": "phone"}, [], ("shop", "device")).key
         'tv;;phone;'
@@ -60,7 +60,7 @@ def export(
     shortest: int = 1,
     reporter: Progress | None = None,
 ) -> int:
-    """Write the lists of all known texts of at least so many characters; how many there were. All or nothing."""
+    """Write the lists of all known texts of at least `shortest` characters, all or nothing; returns their number."""
     if form not in FORMS:
         raise WaywordError(f"Found the form {form!r}; expected one of {', '.join(FORMS)}.")
     if not out.name or "\0" in out.name:
@@ -83,15 +83,15 @@ def export(
 
 
 def entries(served: Served, k: int, mode: str, shortest: int, reporter: Progress) -> Iterator[Entry]:
-    """What is served for every known text, in their order, pinned ones too; none without a completion."""
+    """The served list of every known or pinned text, sorted; empty lists are left out."""
     known, columns = served.known(), tuple(served.index.columns.values)
     for done, (typed, context) in enumerate(known):
         if done % TELL_EVERY == 0:
             reporter.advance(done, len(known))
-        if len(typed) >= shortest and (
-            found := served.complete(typed, k, context=context or None, mode=mode)
-        ):
-            yield Entry(typed, context, found, columns)
+        if len(typed) < shortest:
+            continue
+        if completions := served.complete(typed, k, context=context or None, mode=mode):
+            yield Entry(typed, context, completions, columns)
 
 
 def _json_lines(entry: Entry) -> Iterator[str]:
@@ -101,7 +101,7 @@ def _json_lines(entry: Entry) -> Iterator[str]:
 
 
 def _bulk(entry: Entry) -> Iterator[str]:
-    """The bulk format: a line that names the document, a line that is it."""
+    """The bulk format: an action line and a document line."""
     for weight, one in _weighted(entry) if _fits(entry.key) else ():
         name = hashlib.sha256(f"{entry.key}\n{one.query}".encode()).hexdigest()[:32]
         yield json.dumps({"index": {"_id": name}})
@@ -123,7 +123,7 @@ def _fits(text: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """White space and control characters, of which engines keep some for themselves, are one space.
+    """Replace white space and control characters, some of which engines reserve, by one space.
 
     >>> _plain("a\\tb\\0")
     'a b'

@@ -1,4 +1,4 @@
-"""Requests and responses: what the service makes of the server's, with every size bounded."""
+"""HTTP requests and responses, with every size bounded."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from wayword.errors import WaywordError
 MOST_PARAMETERS = 100
 LONGEST_QUERY_STRING = 100_000
 FAR_TOO_LARGE = 16
-"""Times the size that is allowed."""
+"""Times the allowed size: more than this is not even discarded."""
 CLOSE = ("connection", "close")
 JSON = ("content-type", "application/json; charset=utf-8")
 Headers = list[tuple[str, str]]
@@ -20,7 +20,7 @@ encode: Callable[[Any], bytes] = msgspec.json.Encoder().encode
 
 
 class Scope(Protocol):
-    """What RSGI says of a request."""
+    """A request, as RSGI has it."""
 
     method: str
     path: str
@@ -29,12 +29,12 @@ class Scope(Protocol):
 
     @property
     def headers(self) -> Any:
-        """By name in small letters."""
+        """By lower-case name."""
         ...
 
 
 class Response(NamedTuple):
-    """What is sent."""
+    """Status, headers and body."""
 
     status: int
     headers: Headers
@@ -42,29 +42,21 @@ class Response(NamedTuple):
 
 
 class Refused(WaywordError):
-    """A request that is not answered, with the status that says why."""
+    """An invalid or forbidden request, with the status to send."""
 
     def __init__(self, status: int, reason: str, headers: Headers | None = None) -> None:
         super().__init__(reason)
         self.status, self.headers = status, headers or []
 
     def response(self) -> Response:
-        """Its reason, for the client."""
+        """The reason as JSON."""
         return Response(self.status, [JSON, *self.headers], encode({"error": str(self)}))
 
 
-class NotModified(Exception):
-    """The client has this answer already."""
+def split_query(query_string: str) -> dict[str, str]:
+    """Decode a query string. Of a parameter that is given twice, the last value counts; one without a name is ignored.
 
-    def __init__(self, headers: Headers) -> None:
-        super().__init__("not modified")
-        self.headers = headers
-
-
-def parameters(query_string: str) -> dict[str, str]:
-    """The parameters of an address; of one that is given twice, the last.
-
-    >>> parameters("prefix=caf%C3%A9+cr&k=5")
+    >>> split_query("prefix=caf%C3%A9+cr&k=5&")
     {'prefix': 'café cr', 'k': '5'}
     """
     if not query_string:
@@ -77,21 +69,23 @@ def parameters(query_string: str) -> dict[str, str]:
     pairs = query_string.split("&")
     if len(pairs) > MOST_PARAMETERS:
         raise Refused(400, f"Found {len(pairs):,} parameters; expected at most {MOST_PARAMETERS}.")
-    found = {}
+    values = {}
     for pair in pairs:
         name, _, value = pair.partition("=")
-        found[_plain(name)] = _plain(value)
-    return found
+        if name:
+            values[_decoded(name)] = _decoded(value)
+    return values
 
 
-def _plain(text: str) -> str:
+def _decoded(text: str) -> str:
     return unquote_plus(text) if "%" in text or "+" in text else text
 
 
 async def body(protocol: Any, most: int, timeout: float) -> bytes:
-    """The whole body, unless it is too large or too slow.
+    """Read the whole body; raise `Refused` if it is too large or too slow.
 
-    What is too large is read and forgotten, so that the client hears why; what is far too large is cut off.
+    A body that is too large is read and discarded, so that the client receives the reason; one that is far too large
+    is cut off.
     """
     parts, size = [], 0
     try:

@@ -1,52 +1,50 @@
-"""The limiter: how many requests a client may send, as a bucket that fills at a steady rate."""
+"""Rate limiter: how many requests a client may send, by the generic cell rate algorithm."""
 
 from functools import lru_cache
 from ipaddress import ip_address, ip_network
-from time import monotonic
 
+SECOND = 10**9
 MOST_CLIENTS = 100_000
-"""So many clients are remembered; more than that make it forget those that have been quiet."""
+"""Clients that are kept; where there are more, those with a full bucket are dropped."""
 
 
 @lru_cache(1 << 12)
 def client_of(address: str) -> str:
-    """Who asks: an address without its port, or the network of a house that has many (IPv6's first 64 bits).
+    """Identify a client by its address without the port; of IPv6, by the network of the first 64 bits.
 
     >>> client_of("10.0.0.7"), client_of("10.0.0.7:4711"), client_of("[2001:db8::1]:80"), client_of("nonsense" * 99)
     ('10.0.0.7', '10.0.0.7', '2001:db8::/64', '?')
     """
     text = address.partition(":")[0] if address.count(":") == 1 else address.lstrip("[").partition("]")[0]
     try:
-        found = ip_address(text)
+        parsed = ip_address(text)
     except ValueError:
         return "?"
-    return str(found) if found.version == 4 else str(ip_network((found, 64), strict=False))
+    return str(parsed) if parsed.version == 4 else str(ip_network((parsed, 64), strict=False))
 
 
 class Limiter:
-    """One number per client: when its bucket will be full again (the generic cell rate algorithm).
+    """One number per client: the time at which its bucket is full again. Times are nanoseconds.
 
     >>> limiter = Limiter(rate=1.0, burst=2)
-    >>> [limiter.wait("client", now) for now in (0.0, 0.0, 0.0, 0.5, 1.0)]
+    >>> [limiter.wait("client", now) / SECOND for now in (0, 0, 0, SECOND // 2, SECOND)]
     [0.0, 0.0, 1.0, 0.5, 0.0]
     """
 
     def __init__(self, rate: float, burst: int) -> None:
-        self._interval = 1.0 / rate if rate else 0.0
+        self._interval = round(SECOND / rate)
         self._burst = burst * self._interval
-        self._full: dict[str, float] = {}
+        self._full: dict[str, int] = {}
 
-    def wait(self, client: str, now: float | None = None) -> float:
-        """Zero if the client may go on, or the seconds after which it may."""
-        if not self._interval:
-            return 0.0
-        now = monotonic() if now is None else now
-        full = max(self._full.get(client, now), now) + self._interval
-        if full - now > self._burst + 1e-9:
+    def wait(self, client: str, now: int) -> int:
+        """Count a request: 0 if it is allowed, or the time after which one will be."""
+        full = self._full.get(client, now)
+        full = (full if full > now else now) + self._interval
+        if full - now > self._burst:
             return full - now - self._burst
         if len(self._full) >= MOST_CLIENTS and client not in self._full:
             self._full = {one: when for one, when in self._full.items() if when > now}
             if len(self._full) >= MOST_CLIENTS:
                 self._full.clear()
         self._full[client] = full
-        return 0.0
+        return 0

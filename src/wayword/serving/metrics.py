@@ -1,7 +1,7 @@
 """Metrics: counters that all workers share, in Prometheus' text format.
 
-Each worker counts in a row of its own of one piece of memory, which workers inherit when they are forked; whoever
-is asked adds the rows up. Counting is a few additions, so that an answer does not pay for being counted.
+Each worker has a row of its own in shared memory, which workers inherit when they are forked; the worker that answers
+`/metrics` adds the rows up. Counting a request is a few additions.
 """
 
 import mmap
@@ -16,6 +16,7 @@ PATHS = ("/complete", "/explain", "/events", "other")
 STATUSES = ("2xx", "3xx", "4xx", "5xx")
 ANSWERS = ("index", "live", "popular")
 BOUNDS = (25e-6, 50e-6, 1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 1e-2, 2.5e-2, 5e-2, 0.1, 0.25, 0.5, 1.0, 2.5)
+_BOUNDS = tuple(round(bound * 1e9) for bound in BOUNDS)
 _PLACE = {path: place for place, path in enumerate(PATHS)}
 _OTHER = len(PATHS) - 1
 _REQUESTS = 0
@@ -30,7 +31,7 @@ Samples = Sequence[tuple[str, float]]
 
 
 class Metrics:
-    """Made before workers are forked; each calls `begin` once."""
+    """Create it before workers are forked; each worker calls `begin` once."""
 
     def __init__(self) -> None:
         self._memory = memoryview(mmap.mmap(-1, SLOTS * _WIDTH * 8)).cast("Q")
@@ -39,36 +40,36 @@ class Metrics:
         self.started = time.time()
 
     def begin(self) -> None:
-        """Take a row of one's own."""
+        """Take a row for this worker."""
         with self._next.get_lock():
             slot = self._next.value % SLOTS
             self._next.value += 1
         self._row = self._memory[slot * _WIDTH : (slot + 1) * _WIDTH]
 
     def request(self, path: str, status: int, nanoseconds: int) -> None:
-        """One more request, of any path."""
+        """Count a request."""
         place = _PLACE.get(path, _OTHER)
         row = self._row
         row[_REQUESTS + place * len(STATUSES) + status // 100 - 2] += 1
-        row[_TIMES + place * (len(BOUNDS) + 1) + bisect_left(BOUNDS, nanoseconds * 1e-9)] += 1
+        row[_TIMES + place * (len(BOUNDS) + 1) + bisect_left(_BOUNDS, nanoseconds)] += 1
         row[_NANOSECONDS + place] += nanoseconds
 
     def answer(self, source: int, empty: bool) -> None:
-        """One more answer, from a place in `ANSWERS`."""
+        """Count a list of completions; `source` is an index into `ANSWERS`."""
         self._row[_ANSWERS + source] += 1
         if empty:
             self._row[_EMPTY] += 1
 
     def limited(self) -> None:
-        """One more request that came too soon."""
+        """Count a request that the limiter refused."""
         self._row[_LIMITED] += 1
 
     def events(self, stored: int) -> None:
-        """So many more events are on disk."""
+        """Count stored events."""
         self._row[_EVENTS] += stored
 
     def text(self, indexes: Mapping[str, tuple[str, float]]) -> str:
-        """Everything; `indexes` gives each arm's version and when it was made."""
+        """All metrics; `indexes` gives the version of each arm and its time."""
         total = [sum(self._memory[place::_WIDTH]) for place in range(_WIDTH)]
         now = time.time()
         answers = [(f'{{source="{name}"}}', total[_ANSWERS + place]) for place, name in enumerate(ANSWERS)]
@@ -77,9 +78,14 @@ class Metrics:
         families: list[tuple[str, str, str, Samples]] = [
             ("requests_total", "counter", "Requests by path and status.", _requests(total)),
             ("request_seconds", "histogram", "Time inside the service.", _times(total)),
-            ("answers_total", "counter", "Completions by where they came from.", answers),
-            ("empty_answers_total", "counter", "Answers without a completion.", [("", total[_EMPTY])]),
-            ("limited_requests_total", "counter", "Requests that came too soon.", [("", total[_LIMITED])]),
+            ("answers_total", "counter", "Lists of completions by their source.", answers),
+            ("empty_answers_total", "counter", "Lists without a completion.", [("", total[_EMPTY])]),
+            (
+                "limited_requests_total",
+                "counter",
+                "Requests that the rate limiter refused.",
+                [("", total[_LIMITED])],
+            ),
             ("events_total", "counter", "Events on disk.", [("", total[_EVENTS])]),
             ("index_info", "gauge", "The version that each arm serves.", served),
             ("index_age_seconds", "gauge", "How long ago the served version was made.", ages),

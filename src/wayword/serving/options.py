@@ -1,4 +1,4 @@
-"""Options of the service: where it listens, what it allows, and what it serves."""
+"""Options of the service: address, limits and indexes."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,38 +8,38 @@ from wayword.errors import ConfigError
 
 @dataclass(frozen=True)
 class Options:
-    """All have defaults that are safe on a machine of one's own."""
+    """The defaults are safe on a developer's machine."""
 
     host: str = "127.0.0.1"
     port: int = 8080
     workers: int = 1
     against: Path | None = None
-    """A second workspace, whose index answers some of the users."""
+    """A second workspace, whose index some users get (an A/B test)."""
     share: float = 0.5
-    """The share of users that the second one answers."""
+    """The share of users that get the second index."""
     experiment: str = ""
-    """Its name: another one gives users to the arms anew."""
+    """The name of the A/B test: another one assigns users anew."""
     origins: tuple[str, ...] = ()
-    """Sites whose pages may ask (CORS); `*` is every site."""
+    """Sites whose pages may call the service (CORS); `*` is every site."""
     token: str | None = None
-    """Who knows it may post events and change overrides."""
+    """The secret that is needed to post events and to change overrides."""
     public_events: bool = False
-    """Whether events are taken from everyone, though there is a token."""
+    """Whether events are accepted without the token."""
     rate: float = 100.0
     """Requests per second that one client may send in the long run; 0 is no limit."""
     burst: int = 200
     """Requests that one client may send at once."""
     proxy: bool = False
-    """Whether a proxy stands before the service, which says in X-Forwarded-For who asks."""
+    """Whether a proxy stands before the service and names the client in X-Forwarded-For."""
     max_age: int = 1
-    """Seconds for which a browser may use an answer again."""
+    """Seconds for which a browser may reuse a response."""
     max_body: int = 1_000_000
     """Bytes of a request's body."""
     body_timeout: float = 10.0
     """Seconds in which a body has to arrive."""
 
     def __post_init__(self) -> None:
-        """Raise `ConfigError` for values that cannot be meant."""
+        """Raise `ConfigError` for invalid values."""
         for name, low, high in (
             ("port", 0, 65535),
             ("workers", 1, 64),

@@ -1,4 +1,4 @@
-"""Completions of any policy of a workspace, for people who compare policies. What is served is in `completer`."""
+"""Completions of any policy of a workspace, to compare policies."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,7 +8,6 @@ from typing import Any
 import pyarrow as pa
 
 from wayword.completion.completion import Completion
-from wayword.completion.expected_utility import ANY, MODES
 from wayword.completion.policies import DEFAULT, Expected, Policy
 from wayword.engines import tables
 from wayword.errors import WaywordError
@@ -16,12 +15,13 @@ from wayword.evaluation.stage import LoadPolicies, load_policies
 from wayword.index.keys import as_text
 from wayword.logs.contexts import PREFIX
 from wayword.logs.stage import context_columns
-from wayword.serving.completer import MAX_COMPLETIONS, as_typed
+from wayword.request import ANY, check_request
+from wayword.serving.completer import as_typed
 from wayword.store.workspace import Workspace
 
 
 class PolicyCompleter:
-    """Answers for typed prefixes with a workspace's policies."""
+    """Completes typed texts with the policies of a workspace."""
 
     def __init__(
         self, shown: Sequence[str], policies: Mapping[str, Policy], columns: Mapping[str, pa.DataType]
@@ -32,7 +32,7 @@ class PolicyCompleter:
 
     @classmethod
     def open(cls, workspace: Workspace | Path | str, load: LoadPolicies = load_policies) -> "PolicyCompleter":
-        """Open what `wayword run` wrote; `load` reads its policies."""
+        """Open a workspace of `wayword run`; `load` reads its policies."""
         workspace = Workspace.of(workspace)
         at = {stage: workspace.folder(stage) for stage in workspace.manifest["stages"]}
         with workspace.reading():
@@ -51,8 +51,8 @@ class PolicyCompleter:
     ) -> list[Completion]:
         """At most k completions of a typed text, best first; `context` gives the log's extra columns, if known.
 
-        Mode "prefix" shows only queries that go on from the typed text (or its correction), "any" every query that
-        leads there. `acceptance` moves `expected` and `diverse` from utility (0) to what people would have typed (1).
+        Mode "prefix" returns only queries that begin with the typed text (or its correction), "any" every query that
+        leads there. `acceptance` moves `expected` and `diverse` from utility (0) to the probability of the query (1).
         """
         return self.complete_many(
             [prefix], k, context=context, policy=policy, mode=mode, acceptance=acceptance
@@ -68,20 +68,22 @@ class PolicyCompleter:
         mode: str = ANY,
         acceptance: float = 0.0,
     ) -> list[list[Completion]]:
-        """One list for each typed text; a list is the same whatever else is asked with it."""
+        """One list for each typed text, independent of the others."""
         if policy not in self._policies:
             raise WaywordError(f"Found policy {policy!r}; expected one of {', '.join(self._policies)}.")
-        if not 1 <= k <= MAX_COMPLETIONS:
-            raise WaywordError(f"Found k = {k}; expected a number from 1 to {MAX_COMPLETIONS}.")
-        if mode not in MODES:
-            raise WaywordError(f"Found mode {mode!r}; expected one of {', '.join(MODES)}.")
+        for prefix in prefixes:
+            check_request(prefix, k, mode)
         chosen = self._policies[policy]
         if acceptance:
             chosen = _dialled(chosen, policy, acceptance)
-        found = chosen.complete(self._contexts(prefixes, context or {}), k, mode=mode)
+        candidates = chosen.complete(self._contexts(prefixes, context or {}), k, mode=mode)
         lists: list[list[Completion]] = [[] for _ in prefixes]
         rows = zip(
-            found.context.tolist(), found.query.tolist(), found.score.tolist(), found.sources(), strict=True
+            candidates.context.tolist(),
+            candidates.query.tolist(),
+            candidates.score.tolist(),
+            candidates.sources(),
+            strict=True,
         )
         for place, query, score, source in rows:
             lists[place].append(Completion(self._shown[query], score, source))

@@ -16,20 +16,20 @@ from wayword.serving.options import Options
 from wayword.serving.service import Service
 
 STOPPING = 10
-"""Seconds that a worker has for the requests it is answering when the server stops."""
+"""Seconds in which a worker finishes its requests when the server stops."""
 HEADERS_TIMEOUT = 30_000
-"""Milliseconds in which the head of the next request on a connection has to arrive."""
+"""Milliseconds in which the headers of the next request on a connection must arrive."""
 LONGEST_HEAD = 8192 + 4096 * 30
 
 
 def serve(workspace: Path, options: Options, tell: Callable[[str], None]) -> None:
-    """Serve until the process is told to stop (SIGINT, SIGTERM); `tell` is given lines for people."""
+    """Serve until SIGINT or SIGTERM; `tell` receives messages."""
     address, port = _free(options.host, options.port)
     tell("Opening the index; the first time, code is compiled for some seconds.")
-    multiprocessing.set_start_method("fork", force=True)  # workers share what was read before
+    multiprocessing.set_start_method("fork", force=True)  # workers share what was read
     service = Service(workspace, options)
     gc.collect()
-    gc.freeze()  # what is there now stays: it is never looked over again, and its pages stay shared
+    gc.freeze()  # exempt from garbage collection, so that the pages stay shared
     where = f"[{address}]" if ":" in address else address
     tell(f"Serving http://{where}:{port} (stop with Ctrl-C).")
     Granian(
@@ -49,7 +49,7 @@ def serve(workspace: Path, options: Options, tell: Callable[[str], None]) -> Non
 
 
 def _free(host: str, port: int) -> tuple[str, int]:
-    """The address in numbers, where nobody listens yet: Granian itself would share it with another server."""
+    """The numeric address and a free port: Granian itself would share a port with another server."""
     try:
         kind, _, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(kind, socket.SOCK_STREAM) as tried:

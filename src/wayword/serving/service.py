@@ -1,91 +1,75 @@
-"""The service: what is asked over HTTP, and what is answered. An RSGI application, for a server such as Granian."""
+"""The HTTP service: an RSGI application, for a server such as Granian."""
 
 import asyncio
 import logging
 import zlib
-from collections.abc import Awaitable, Callable, Mapping
-from functools import lru_cache
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
 import msgspec
 
-from wayword.completion.expected_utility import ANY, MODES
 from wayword.errors import WaywordError
 from wayword.index.overrides import Overrides
-from wayword.serving import assets, openapi, records, visitors
-from wayword.serving.answers import LONGEST_USER, MOST, POLICIES, POPULAR, SERVED, Answer
-from wayword.serving.arms import FIRST, Arms, Serving
-from wayword.serving.completer import MAX_PREFIX, Served
+from wayword.request import MODES
+from wayword.serving import access, assets, events, openapi, parameters
+from wayword.serving.completer import Served
 from wayword.serving.event_log import FOLDER, EventLog
+from wayword.serving.experiment import Experiment, Serving
 from wayword.serving.explanation import Unknown, explain
-from wayword.serving.http import (
-    JSON,
-    Headers,
-    NotModified,
-    Refused,
-    Response,
-    Scope,
-    body,
-    encode,
-    parameters,
-)
-from wayword.serving.limiter import Limiter
+from wayword.serving.http import JSON, Refused, Response, Scope, body, encode
+from wayword.serving.limiter import SECOND, Limiter
 from wayword.serving.metrics import ANSWERS, Metrics
 from wayword.serving.options import Options
+from wayword.serving.parameters import POPULAR
+from wayword.serving.response_cache import CachedResponse, ResponseCache
+from wayword.serving.responses import CompletionResponse, score_meaning
 
-CONTEXT = "context."
-MOST_TAGS = 100
-RECENT, LONGEST_RECENT = 4096, 256
-"""So many answers are kept, to questions of at most so many characters: what people type is often the same."""
 _INDEX, _LIVE, _POPULAR = range(len(ANSWERS))
 _NO_STORE = ("cache-control", "no-store")
 logger = logging.getLogger("wayword")
-
 
 Handler = Callable[["Service", Scope, Any], Response | Awaitable[Response]]
 
 
 class Service:
-    """Made before workers are forked, which then share what it has read."""
+    """Create it before workers are forked: they share what it has read."""
 
     def __init__(self, workspace: Path, options: Options) -> None:
         self.workspace, self.options = workspace, options
-        self.arms = Arms(workspace, options.against, options.share, options.experiment)
+        self.experiment = Experiment(workspace, options.against, options.share, options.experiment)
         self.metrics = Metrics()
-        self._limiter = Limiter(options.rate, options.burst)
-        self._headers: dict[str, Headers] = {}
-        self._recent = lru_cache(RECENT)(self._complete)
-        self._last = self.arms.now
+        self._limiter = Limiter(options.rate, options.burst) if options.rate else None
+        self._serving, self._cache = self.experiment.now, ResponseCache()
         self._assets = assets.read()
-        self._described = encode(openapi.describe(options))
+        self._openapi = encode(openapi.describe(options))
+        self._overrides = parameters.overrides(list(self.experiment.completers))
         self._events: EventLog | None = None
-        for served in self.arms.now.arms.values():
+        for served in self.experiment.now.arms.values():
             warm(served)
 
     def __rsgi_init__(self, _loop: Any) -> None:
-        """A worker begins, perhaps long after what it was forked from was read."""
+        """Start a worker, perhaps long after the index was read."""
         self.metrics.begin()
-        self.arms.look()
+        self.experiment.look()
         self._events = EventLog(self.workspace / FOLDER)
-        self.arms.watch()
+        self.experiment.watch()
 
     def __rsgi_del__(self, _loop: Any) -> None:
-        """A worker ends."""
-        self.arms.stop()
+        """Stop a worker."""
+        self.experiment.stop()
         if self._events:
             self._events.close()
 
     async def __rsgi__(self, scope: Scope, protocol: Any) -> None:
         """Answer one request."""
-        started = perf_counter_ns()
-        path = scope.path
+        started, path = perf_counter_ns(), scope.path
         try:
-            found = self._answer(scope, protocol)
-            response = found if isinstance(found, Response) else await found
-        except NotModified as same:
-            response = Response(304, same.headers)
+            if self._limiter is not None:
+                self._limit(self._limiter, scope, started)
+            answer = self._route(path, scope, protocol)
+            response = answer if isinstance(answer, Response) else await answer
         except Refused as refused:
             response = refused.response()
         except Unknown as unknown:
@@ -94,127 +78,138 @@ class Service:
             response = Refused(400, str(problem)).response()
         except Exception:
             logger.exception("Answering %s %s failed.", scope.method, path)
-            response = Refused(500, "Something went wrong here; the server's log says what.").response()
+            response = Refused(500, "Internal error; the server's log has the reason.").response()
         status, headers, content = response
         if self.options.origins and path in _ROUTES:
-            headers = [*headers, *visitors.cross_origin(scope, self.options)]
+            headers = [*headers, *access.cross_origin(scope, self.options)]
         protocol.response_bytes(status, headers, content)
         self.metrics.request(path, status, perf_counter_ns() - started)
 
-    def _answer(self, scope: Scope, protocol: Any) -> Response | Awaitable[Response]:
-        if wait := self._limiter.wait(visitors.client(scope, self.options)):
+    def _limit(self, limiter: Limiter, scope: Scope, now: int) -> None:
+        if wait := limiter.wait(access.client(scope, proxy=self.options.proxy), now):
             self.metrics.limited()
-            again = str(int(wait) + 1)
-            raise Refused(429, f"Too many requests; try again in {again} s.", [("retry-after", again)])
-        methods = _ROUTES.get(scope.path)
+            seconds = str(wait // SECOND + 1)
+            raise Refused(429, f"Too many requests; try again in {seconds} s.", [("retry-after", seconds)])
+
+    def _route(self, path: str, scope: Scope, protocol: Any) -> Response | Awaitable[Response]:
+        methods = _ROUTES.get(path)
         if methods is None:
             return self._asset(scope)
         handler = methods.get(scope.method)
-        if handler is None:
-            if scope.method == "OPTIONS":
-                return Response(204, [("allow", ", ".join(methods))])
-            raise Refused(
-                405, f"Found {scope.method}; expected {', '.join(methods)}.", [("allow", ", ".join(methods))]
-            )
-        return handler(self, scope, protocol)
+        if handler is not None:
+            return handler(self, scope, protocol)
+        allowed = ("allow", ", ".join(methods))
+        if scope.method == "OPTIONS":
+            return Response(204, [allowed])
+        raise Refused(405, f"Found {scope.method}; expected {allowed[1]}.", [allowed])
 
     def complete(self, scope: Scope, _protocol: Any) -> Response:
-        """`GET /complete`. What was asked lately is not made again."""
-        asked, served = scope.query_string, self.arms.now
-        if served is not self._last:
-            self._recent.cache_clear()  # else it would keep old indexes open
-            self._last = served
-        make = self._recent if len(asked) <= LONGEST_RECENT else self._complete
-        tag, content, source, empty = make(asked, served)
-        headers = self._tagged(scope, tag)
+        """`GET /complete`. Recent responses are cached."""
+        query_string, serving = scope.query_string, self.experiment.now
+        if serving is not self._serving:  # drop responses of old indexes, and with them the indexes
+            self._serving, self._cache = serving, ResponseCache()
+        cached = self._cache.get(query_string)
+        if cached is None:
+            cached = self._complete(query_string, serving)
+            self._cache.put(query_string, cached)
+        response, not_modified, etag, source, empty = cached
+        known = scope.headers.get("if-none-match")
+        if known is not None and etag in known:
+            return not_modified
         self.metrics.answer(source, empty)
-        return Response(200, headers, content)
+        return response
 
-    def _complete(self, asked: str, arms: Serving) -> tuple[str, bytes, int, bool]:
-        """A tag, the answer, where it came from, and whether it is empty."""
-        given = parameters(asked)
-        prefix, mode, arm, served, context = _asked(given, arms)
-        k, policy = _whole(given.get("k", "10"), "k", MOST), given.get("policy", SERVED)
-        if policy == SERVED:
-            found, finished = served.answer(prefix, k, context, mode)
-            name, source = served.index.about["policy"], _INDEX if finished else _LIVE
-        elif policy == POPULAR:
-            found, name, source = served.popular(prefix, k, context=context, mode=mode), POPULAR, _POPULAR
+    def _complete(self, query_string: str, serving: Serving) -> CachedResponse:
+        values, context = parameters.read(query_string, parameters.COMPLETE)
+        prefix, k, mode = values["prefix"], values["k"], values["mode"]
+        arm, served = serving.of(values["user"])
+        index = served.index
+        if values["policy"] == POPULAR:
+            completions, policy, source = (
+                served.popular(prefix, k, context=context, mode=mode),
+                POPULAR,
+                _POPULAR,
+            )
         else:
-            raise Refused(400, f"Found policy {policy[:100]!r}; expected one of {', '.join(POLICIES)}.")
-        answer = Answer(prefix, mode, name, served.index.version, arm, found)
-        return f"{arm}-{served.tag}", encode(answer), source, not found
+            completions, finished = served.answer(prefix, k, context, mode)
+            policy, source = index.about["policy"], _INDEX if finished else _LIVE
+        content = encode(
+            CompletionResponse(
+                prefix,
+                mode,
+                policy,
+                index.version,
+                arm,
+                "search_share" if policy == POPULAR else score_meaning(index.about),
+                completions,
+            )
+        )
+        return self._tagged(f"{arm}-{served.tag}", content, source, empty=not completions)
 
     def explain(self, scope: Scope, _protocol: Any) -> Response:
         """`GET /explain`."""
-        given = parameters(scope.query_string)
-        prefix, mode, arm, served, context = _asked(given, self.arms.now)
-        found = explain(served, prefix, _short(_needed(given, "query"), "query"), context=context, mode=mode)
-        return Response(200, self._tagged(scope, f"{arm}-{served.tag}"), encode({"arm": arm, **vars(found)}))
+        values, context = parameters.read(scope.query_string, parameters.EXPLAIN)
+        arm, served = self.experiment.now.of(values["user"])
+        explanation = explain(served, values["prefix"], values["query"], context=context, mode=values["mode"])
+        content = encode({"arm": arm, **vars(explanation)})
+        return _unless_known(scope, self._tagged(f"{arm}-{served.tag}", content))
 
     async def store(self, scope: Scope, protocol: Any) -> Response:
         """`POST /events`."""
-        visitors.check_site(scope, self.options)
+        access.check_site(scope, self.options)
         if not self.options.public_events:
-            visitors.check_token(scope, self.options, needed=False)
-        found = records.read(await body(protocol, self.options.max_body, self.options.body_timeout))
+            access.check_token(scope, self.options, needed=False)
+        records = events.read(await body(protocol, self.options.max_body, self.options.body_timeout))
         if self._events is None:
             raise Refused(503, "The server is starting or stopping; try again.")
         try:
-            await self._events.append(records.lines(found))
+            await self._events.append(events.lines(records))
         except OSError as problem:
             logger.error("Events could not be written: %s", problem)
             raise Refused(
                 503, f"The events could not be written ({_reason(problem)}); try again."
             ) from problem
-        self.metrics.events(len(found))
-        return Response(200, [JSON, _NO_STORE], encode({"stored": len(found)}))
+        self.metrics.events(len(records))
+        return Response(200, [JSON, _NO_STORE], encode({"stored": len(records)}))
 
     async def overrides(self, scope: Scope, _protocol: Any) -> Response:
         """`GET /overrides`."""
-        visitors.check_token(scope, self.options, needed=True)
+        access.check_token(scope, self.options, needed=True)
         arm = self._arm(scope)
-        root, now = self.arms.completers[arm].root, self.arms.now.arms[arm].overrides
-        return Response(200, [JSON, _NO_STORE], await _aside(lambda: _decided(root, now)))
+        root, current = self.experiment.completers[arm].root, self.experiment.now.arms[arm].overrides
+        return Response(200, [JSON, _NO_STORE], await _in_thread(lambda: _read_overrides(root, current)))
 
     async def override(self, scope: Scope, protocol: Any) -> Response:
         """`PUT /overrides`."""
-        visitors.check_token(scope, self.options, needed=True)
-        root = self.arms.completers[self._arm(scope)].root
+        access.check_token(scope, self.options, needed=True)
+        root = self.experiment.completers[self._arm(scope)].root
         content = await body(protocol, self.options.max_body, self.options.body_timeout)
-        return Response(200, [JSON, _NO_STORE], await _aside(lambda: _decide(content, root)))
+        return Response(200, [JSON, _NO_STORE], await _in_thread(lambda: _write_overrides(content, root)))
 
     def health(self, _scope: Scope, _protocol: Any) -> Response:
         """`GET /healthz`."""
-        arms = {arm: served.index.version for arm, served in self.arms.now.arms.items()}
-        return Response(200, [JSON, _NO_STORE], encode({"status": "ok", "indexes": arms}))
+        indexes = {arm: served.index.version for arm, served in self.experiment.now.arms.items()}
+        return Response(200, [JSON, _NO_STORE], encode({"status": "ok", "indexes": indexes}))
 
     def measured(self, _scope: Scope, _protocol: Any) -> Response:
         """`GET /metrics`."""
-        indexes = {
-            arm: (served.index.version, served.index.made) for arm, served in self.arms.now.arms.items()
-        }
-        content = self.metrics.text(indexes).encode()
+        arms = self.experiment.now.arms.items()
+        content = self.metrics.text({arm: (one.index.version, one.index.made) for arm, one in arms}).encode()
         return Response(
             200, [("content-type", "text/plain; version=0.0.4; charset=utf-8"), _NO_STORE], content
         )
 
     def described(self, scope: Scope, _protocol: Any) -> Response:
         """`GET /openapi.json`."""
-        return Response(200, self._tagged(scope, f"{zlib.crc32(self._described):08x}"), self._described)
+        return _unless_known(scope, self._tagged(f"{zlib.crc32(self._openapi):08x}", self._openapi))
 
-    def _tagged(self, scope: Scope, tag: str) -> Headers:
-        """The headers of an answer that stays the same as long as the tag does; the client may have it already."""
-        headers = self._headers.get(tag)
-        if headers is None:
-            if len(self._headers) >= MOST_TAGS:
-                self._headers.clear()
-            age = ("cache-control", f"private, max-age={self.options.max_age}")
-            headers = self._headers[tag] = [JSON, age, ("etag", f'"{tag}"')]
-        known = scope.headers.get("if-none-match")
-        if known is not None and f'"{tag}"' in known:
-            raise NotModified(headers)
-        return headers
+    def _tagged(
+        self, tag: str, content: bytes, source: int = _INDEX, *, empty: bool = False
+    ) -> CachedResponse:
+        """A response that stays the same as long as the tag does."""
+        etag = f'"{tag}"'
+        headers = [JSON, ("cache-control", f"private, max-age={self.options.max_age}"), ("etag", etag)]
+        return CachedResponse(Response(200, headers, content), Response(304, headers), etag, source, empty)
 
     def _asset(self, scope: Scope) -> Response:
         asset = self._assets.get(scope.path)
@@ -227,85 +222,56 @@ class Service:
         return Response(200, asset.headers, asset.content)
 
     def _arm(self, scope: Scope) -> str:
-        """Which of two arms is meant; where there is one, that."""
-        known = self.arms.completers
-        arm = parameters(scope.query_string).get("arm", FIRST if len(known) == 1 else "")
-        if arm not in known:
-            raise Refused(400, f"Found arm {arm[:100]!r}; expected ?arm= with one of {', '.join(known)}.")
-        return arm
+        return str(parameters.read(scope.query_string, self._overrides).of["arm"])
 
 
-def _asked(given: Mapping[str, str], arms: Serving) -> tuple[str, str, str, Served, Mapping[str, str]]:
-    """Prefix, mode, arm, what answers, and the context."""
-    prefix = _short(_needed(given, "prefix"), "prefix")
-    user = given.get("user")
-    if user is not None and len(user) > LONGEST_USER:
-        raise Refused(400, f"Found a user of {len(user):,} characters; expected at most {LONGEST_USER}.")
-    arm, served = arms.of(user)
-    context = {name[len(CONTEXT) :]: value for name, value in given.items() if name.startswith(CONTEXT)}
-    return prefix, given.get("mode", ANY), arm, served, context
+def _unless_known(scope: Scope, tagged: CachedResponse) -> Response:
+    """The response, or 304 if the client has it already."""
+    known = scope.headers.get("if-none-match")
+    return tagged.not_modified if known is not None and tagged.etag in known else tagged.response
 
 
 def warm(served: Served) -> None:
-    """Compile and load all code that an answer may need now, not for the first who asks."""
+    """Load and compile all code that a request may need, before the first request."""
     index = served.index
     typed = index.texts[0][:8] or "x"
     for text in (typed, f"{typed}q", f"q{typed}q", f"{typed} zq", "zq xq zq", ""):
         for mode in MODES:
             index.live(text, 1, mode, {})
-            index.popular(text, 1, mode, {})
+            index.popular(text, 1, mode)
     for _ in index.retriever.beginnings.ways(f"{typed} zqxj"):
         pass
     for one in served.complete("", 1):
         explain(served, typed, one.query)
 
 
-async def _aside(make: Callable[[], bytes]) -> bytes:
-    """What takes long is done beside the answers."""
+async def _in_thread(make: Callable[[], bytes]) -> bytes:
+    """Run slow work beside the requests."""
     return await asyncio.get_running_loop().run_in_executor(None, make)
 
 
-def _decided(root: Path, now: Overrides) -> bytes:
-    """What the file says, be it in effect already or not; what is in effect, if the file is broken."""
+def _read_overrides(root: Path, current: Overrides) -> bytes:
+    """The overrides of the file, in effect or not yet; those in effect, if the file is broken."""
     try:
-        now = Overrides.load(root)
+        current = Overrides.load(root)
     except WaywordError as problem:
         logger.warning("%s", problem)
-    return encode(now.plain())
+    return encode(current.plain())
 
 
-def _decide(content: bytes, root: Path) -> bytes:
+def _write_overrides(content: bytes, root: Path) -> bytes:
     try:
-        decided = Overrides.parse(msgspec.json.decode(content), "the body")
-        decided.save(root)
+        overrides = Overrides.parse(msgspec.json.decode(content), "the body")
+        overrides.save(root)
     except (msgspec.DecodeError, RecursionError, ValueError) as problem:
         raise Refused(400, f"The body is not JSON: {problem}.") from None
     except OSError as problem:
         raise Refused(503, f"It could not be written ({_reason(problem)}); try again.") from problem
-    return encode(decided.plain())
+    return encode(overrides.plain())
 
 
 def _reason(problem: OSError) -> str:
     return problem.strerror or str(problem)
-
-
-def _needed(given: Mapping[str, str], name: str) -> str:
-    if name not in given:
-        raise Refused(400, f"The parameter {name} is missing, as in ?{name}=vid.")
-    return given[name]
-
-
-def _short(text: str, name: str) -> str:
-    if len(text) > MAX_PREFIX:
-        raise Refused(400, f"Found a {name} of {len(text):,} characters; expected at most {MAX_PREFIX:,}.")
-    return text
-
-
-def _whole(text: str, name: str, most: int) -> int:
-    number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
-    if not 1 <= number <= most:
-        raise Refused(400, f"Found {name} = {text[:100]!r}; expected a whole number from 1 to {most}.")
-    return number
 
 
 _ROUTES: dict[str, dict[str, Handler]] = {

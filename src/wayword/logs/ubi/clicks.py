@@ -1,4 +1,4 @@
-"""Clicks: on which document of which search, at which rank. What cannot be used is left out, and counted by reason.
+"""Clicks: the document, search and rank of each. Unusable clicks are left out and counted by reason.
 
 The rank is the event's ordinal, counted from 1. Some applications count ordinals from 0: those of which an impression
 or a click has ordinal 0. Without a usable ordinal, the rank is that of the document in what the search showed.
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from wayword.engines.duck import DuckDB
-from wayword.logs.ubi.records import count
+from wayword.logs.ubi.parser import count
 
 CLICKS = ("click", "click_through", "item_click")
 IMPRESSION = "impression"
@@ -52,7 +52,7 @@ def find_first_ordinals(engine: DuckDB, actions: Sequence[str], given: int | Non
 
 
 def doubtful(engine: DuckDB) -> Mapping[str, tuple[int, int]]:
-    """Applications that seem to count from 0 by a few ordinals only: how many are 0, how many 1."""
+    """Applications with few ordinals 0: the numbers of ordinals 0 and 1."""
     rows = engine.arrow("SELECT * FROM ordinals WHERE zeros > 0 AND zeros * 10 < ones ORDER BY application")
     return {row["application"]: (row["zeros"], row["ones"]) for row in rows.to_pylist()}
 

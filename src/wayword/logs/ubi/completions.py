@@ -1,8 +1,8 @@
-"""Completions: the lists that people were shown and what they picked, as Wayword's own page and script tell it."""
+"""Completions: the lists that users were shown and the queries that they picked."""
 
 from wayword.engines.duck import DuckDB
+from wayword.logs.ubi.schema import COMPLETION_ACTIONS, PICKED
 
-SHOWN, PICKED = ACTIONS = ("completions_shown", "completion_picked")
 COLUMNS = "query_id, person AS user, time, action, prefix, picked, rank, shown, mode, policy, index, arm"
 ORDER = "time NULLS LAST, place"
 
@@ -18,7 +18,7 @@ def build(engine: DuckDB) -> dict[str, int]:
                     THEN CAST(ordinal AS INTEGER) END AS rank,
                completion.shown AS shown, completion.mode AS mode, completion.policy AS policy,
                completion.index AS index, completion.arm AS arm
-        FROM events WHERE action IN {ACTIONS}
+        FROM events WHERE action IN {COMPLETION_ACTIONS}
         QUALIFY row_number() OVER (PARTITION BY query_id, person, time, action, object, completion ORDER BY place) = 1
         """,
     )

@@ -1,4 +1,4 @@
-"""Contexts: what query records say in `query_attributes`, as columns of the log; values with parts are left out."""
+"""Contexts: the scalar values of `query_attributes` as columns of the log."""
 
 from collections.abc import Sequence
 

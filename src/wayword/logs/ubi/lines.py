@@ -1,4 +1,4 @@
-"""Lines of NDJSON files, block by block, whatever their bytes: numbered, nothing read into them yet."""
+"""Reads the lines of NDJSON files in blocks, numbered and not parsed yet."""
 
 import gzip
 import zlib
@@ -15,7 +15,7 @@ from wayword.errors import LogError
 
 ENDINGS = (*files.JSON_LINES, ".json")
 BLOCK = 1 << 24
-"""So many bytes are read at once."""
+"""Bytes that are read at once."""
 LONGEST = 1 << 27
 """No record is as long as this: a file with such a line is another kind of file."""
 AT_ONCE = 1 << 12
@@ -24,7 +24,7 @@ SCHEMA = pa.schema([("place", pa.int64()), ("bytes", pa.large_binary())])
 
 
 def files_of(inputs: Sequence[Path]) -> list[Path]:
-    """The files that are meant, each once, in the order given; those of a folder by name."""
+    """The files of the inputs, each once, in the given order; those of a folder by name."""
     found = [file for given in inputs for file in (_in_folder(given) if given.is_dir() else [_file(given)])]
     return list({file.resolve(): file for file in reversed(found)}.values())[::-1]
 
@@ -99,7 +99,7 @@ def _whole_lines(path: Path, size: int) -> Iterator[bytes]:
 
 
 def _chunks(path: Path, size: int) -> Iterator[bytes]:
-    """A file's bytes without a byte order mark, decompressed; of a .gz that was cut off, those before the cut."""
+    """The decompressed bytes of a file, without a byte order mark; of a truncated .gz, those before the end."""
     try:
         with path.open("rb") as raw:
             start = True

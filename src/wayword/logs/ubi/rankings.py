@@ -1,4 +1,4 @@
-"""Rankings: the latest result list of each query, as it was shown.
+"""Rankings: the latest result list of each query.
 
 The list of a search is the hits of its query record. Where no search of a query has any, it is what the impressions of
 its latest search say: the first document that was seen at each rank.
@@ -6,7 +6,7 @@ its latest search say: the first document that was seen at each rank.
 
 from wayword.engines.duck import DuckDB
 from wayword.logs.ubi.clicks import IMPRESSION
-from wayword.logs.ubi.records import count
+from wayword.logs.ubi.parser import count
 
 
 def find_impressions(engine: DuckDB) -> None:

@@ -1,4 +1,4 @@
-"""From files of UBI records to a log that `wayword run` reads, and what people did with completions."""
+"""Turns files of UBI records into a log for `wayword run`, and compares the arms of an A/B test."""
 
 import re
 from collections.abc import Sequence
@@ -9,7 +9,8 @@ from typing import Any
 from wayword.config import EvaluationConfig
 from wayword.engines.duck import DuckDB
 from wayword.errors import LogError, WaywordError
-from wayword.logs.ubi import arms, clicks, completions, contexts, lines, rankings, records, searches
+from wayword.logs.ubi import ab_test, clicks, completions, contexts, lines, parser, rankings, searches
+from wayword.logs.ubi.schema import COMPLETION_ACTIONS
 from wayword.progress import Reporter
 from wayword.store import disk
 
@@ -20,8 +21,8 @@ _CLICKS, _RANKINGS, _COMPLETIONS = (f"{name}.parquet" for name in ("clicks", "ra
 
 @dataclass(frozen=True)
 class UbiLog:
-    """What was written, and what was found: `report` counts what was read and left out, `first_ordinals` says from
-    what number each application counts positions, `arms` has the comparison (see `arms`)."""
+    """The written files and a summary: `report` counts what was read and left out, `first_ordinals` has the number at
+    which each application begins to count positions, `arms` the comparison (see `ab_test`)."""
 
     folder: Path
     report: dict[str, int]
@@ -42,7 +43,7 @@ class UbiLog:
 
     @property
     def completions(self) -> Path:
-        """What was shown and picked."""
+        """Lists shown and queries picked."""
         return self.folder / _COMPLETIONS
 
 
@@ -72,9 +73,9 @@ def read_ubi(
         raise WaywordError("Found no files; expected files or folders of UBI records (NDJSON).")
     engine = DuckDB(memory=memory)
     try:
-        sources = records.read(engine, files, application=application, reporter=reporter or Reporter())
-        report = records.check(engine, sources, unreadable=unreadable)
-        notes = _unread(report, records.examples(engine, sources))
+        sources = parser.read(engine, files, application=application, reporter=reporter or Reporter())
+        report = parser.check(engine, sources, unreadable=unreadable)
+        notes = _unread(report, parser.examples(engine, sources))
         report |= completions.build(engine) | searches.build(engine)
         _check_found(report, application)
         first = clicks.find_first_ordinals(engine, click_actions, first_ordinal)
@@ -83,7 +84,7 @@ def read_ubi(
         columns = contexts.build(engine, context)
         folder = Path(out)
         _write(engine, folder, columns)
-        compared = arms.compare(engine, EvaluationConfig()).to_pylist()
+        compared = ab_test.compare(engine, EvaluationConfig()).to_pylist()
         if first_ordinal is None:
             notes += [_doubt(name, *found) for name, found in clicks.doubtful(engine).items()]
     finally:
@@ -94,7 +95,7 @@ def read_ubi(
 def _check(actions: Sequence[str], first_ordinal: int | None, unreadable: float, memory: str | None) -> None:
     if not actions or not all(action.strip() for action in actions):
         raise WaywordError(f"Found the clicks {list(actions)}; expected names of actions, such as click.")
-    if taken := sorted({clicks.IMPRESSION, *completions.ACTIONS} & set(actions)):
+    if taken := sorted({clicks.IMPRESSION, *COMPLETION_ACTIONS} & set(actions)):
         raise WaywordError(f"Found {', '.join(taken)} among the clicks; expected what people do to a result.")
     if first_ordinal not in (None, 0, 1):
         raise WaywordError(f"Found first_ordinal = {first_ordinal}; expected 0 or 1.")
@@ -120,7 +121,7 @@ def _check_found(report: dict[str, int], application: str | None) -> None:
 
 
 def _unread(report: dict[str, int], examples: list[str]) -> list[str]:
-    """What is said of unreadable lines that were few enough to go on."""
+    """A note about unreadable lines, if they were few enough to continue."""
     lines = "\n".join(examples)
     return [f"{report['unreadable lines']:,} lines are no JSON objects:\n{lines}"] if examples else []
 
@@ -147,7 +148,7 @@ def _write(engine: DuckDB, folder: Path, columns: Sequence[str]) -> None:
             f"SELECT {completions.COLUMNS} FROM completions ORDER BY {completions.ORDER}",
             unfinished / _COMPLETIONS,
         )
-        if known := records.count(engine, "rankings"):
+        if known := parser.count(engine, "rankings"):
             engine.write("SELECT * FROM rankings ORDER BY query, rank, document", unfinished / _RANKINGS)
     if not known:
         (folder / _RANKINGS).unlink(missing_ok=True)  # of an earlier log

@@ -7,8 +7,8 @@ text and hits stands for it, else the first that has a text. A query_id without 
 
 from wayword.engines.duck import DuckDB
 from wayword.logs.log import forms
-from wayword.logs.ubi.completions import ACTIONS
-from wayword.logs.ubi.records import count
+from wayword.logs.ubi.parser import count
+from wayword.logs.ubi.schema import COMPLETION_ACTIONS
 
 _PLAIN = "regexp_matches(query, '[\\pL\\pN]')"
 _VISIBLE = f"({_PLAIN} OR query IN (SELECT raw FROM odd_forms WHERE text <> ''))"
@@ -37,7 +37,7 @@ def build(engine: DuckDB) -> dict[str, int]:
         "mentioned",
         f"""
         SELECT place, query_id, query, person, time FROM events
-        WHERE query_id IS NOT NULL AND {_VISIBLE} AND action NOT IN {ACTIONS}
+        WHERE query_id IS NOT NULL AND {_VISIBLE} AND action NOT IN {COMPLETION_ACTIONS}
           AND query_id NOT IN (SELECT query_id FROM recorded)
         QUALIFY row_number() OVER (PARTITION BY query_id ORDER BY time NULLS LAST, place) = 1
         """,

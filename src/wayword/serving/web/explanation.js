@@ -1,12 +1,12 @@
 /** Where a query leads, as elements: how useful its result page is, the results with what is wanted marked, and why. */
 
 const SOURCES = {
-  graph: "It leads to what people want who type this.",
-  typo: "The text was read as if a typing mistake had been corrected.",
-  words: "No query starts with the text, so its words were looked for in any order.",
-  similar: "No query has all of these words, so those that share the most telling ones were taken.",
-  shorter: "No query starts with all of the text, so as much of its beginning as possible was taken.",
-  pinned: "It was put here by hand.",
+  graph: "Its results are what people who type this want.",
+  typo: "A typing mistake in the text was corrected.",
+  words: "No query starts with the text; queries with its words in any order were searched.",
+  similar: "No query has all of these words; queries that share the rarest of them were searched.",
+  shorter: "No query starts with all of the text; the longest known part of its beginning was used.",
+  pinned: "It is pinned to this text.",
   popular: "Many people search for it.",
 };
 const LINK = /^https?:\/\//i;

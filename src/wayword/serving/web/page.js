@@ -10,9 +10,17 @@ const at = (id) => document.getElementById(id);
 const [main, form, input, panel] = [document.querySelector("main"), at("form"), at("search"), at("page")];
 const narrow = matchMedia("(max-width: 699px)");
 const LISTS = [
-  { policy: "served", label: "By where they lead", note: "times as useful as typing on" },
-  { policy: "popular", label: "Most popular", note: "of people go on to it" },
+  { policy: "served", label: "By utility" },
+  { policy: "popular", label: "Most popular" },
 ];
+const fixed = (score) => score.toFixed(2);
+/** What each meaning of a score (`score_is`) is called, and how it is written. */
+const SCORES = {
+  expected_utility: { note: "times as useful as typing on", write: fixed },
+  added_utility: { note: "utility added to the list", write: fixed },
+  blend: { note: "utility and popularity, 1 is best in both", write: fixed },
+  search_share: { note: "of the searches that begin so", write: percent },
+};
 const POINTED = 60;
 const DOWN = "The service cannot be reached just now. What you typed is kept; this page tries again by itself.";
 
@@ -43,7 +51,7 @@ const box = new Combobox(input, at("completions"), at("status"), {
   },
   settle: (groups) => events.shown(answersOf(groups)),
   toggle,
-  empty: () => told("Nothing is known that leads on from here."),
+  empty: () => told("No completions for this text."),
   clear: reset,
   fail: tell,
 });
@@ -76,16 +84,11 @@ async function load(prefix, signal) {
   explanations.clear();
   told("");
   at("index").textContent = `Index ${lists[0].index}`;
-  return lists.map((answer, place) => ({
-    label: LISTS[place].label,
-    heading: LISTS[place].label,
-    note: LISTS[place].note,
-    answer,
-    completions: answer.completions.map(({ query, score }) => ({
-      query,
-      note: LISTS[place].policy === "popular" ? percent(score) : score.toFixed(2),
-    })),
-  }));
+  return lists.map((answer, place) => {
+    const { note, write } = SCORES[answer.score_is];
+    const completions = answer.completions.map(({ query, score }) => ({ query, note: write(score) }));
+    return { label: LISTS[place].label, heading: LISTS[place].label, note, answer, completions };
+  });
 }
 
 /** Whether the service was there is seen from every answer. */

@@ -1,4 +1,4 @@
-"""Visitors: who asks, from which site, and what they may do."""
+"""Access: client identity, tokens, and the sites whose pages may call the service."""
 
 import hmac
 
@@ -7,17 +7,17 @@ from wayword.serving.limiter import client_of
 from wayword.serving.options import Options
 
 
-def client(scope: Scope, options: Options) -> str:
-    """Whose requests are counted together."""
-    if options.proxy:
-        said = [value for name, value in scope.headers.items() if name == "x-forwarded-for"]
-        if said:  # the last is the proxy's own
-            return client_of(said[-1].rsplit(",", 1)[-1].strip())
+def client(scope: Scope, *, proxy: bool) -> str:
+    """The client whose requests are counted together; behind a proxy, the one that the proxy names."""
+    if proxy:
+        forwarded = [value for name, value in scope.headers.items() if name == "x-forwarded-for"]
+        if forwarded:  # the last is the proxy's own
+            return client_of(forwarded[-1].rsplit(",", 1)[-1].strip())
     return client_of(scope.client.rpartition(":")[0])
 
 
 def check_token(scope: Scope, options: Options, *, needed: bool) -> None:
-    """Raise `Refused` unless the token was sent; where there is none, what needs one is closed."""
+    """Raise `Refused` unless the token was sent; a server without a token refuses what needs one."""
     if options.token is None:
         if needed:
             raise Refused(403, "Start the server with a token to use this: `wayword serve --token`.")
@@ -30,7 +30,7 @@ def check_token(scope: Scope, options: Options, *, needed: bool) -> None:
 
 
 def check_site(scope: Scope, options: Options) -> None:
-    """Raise `Refused` for a page of another site: a browser says whose it is, and others shall not fill the log."""
+    """Raise `Refused` for a page of another site, whose events would fill the log."""
     origin = scope.headers.get("origin")
     if origin is None or "*" in options.origins or origin in options.origins:
         return
@@ -39,15 +39,15 @@ def check_site(scope: Scope, options: Options) -> None:
 
 
 def cross_origin(scope: Scope, options: Options) -> Headers:
-    """What lets a browser show the answer to a page of an allowed site."""
+    """CORS headers, for pages of allowed sites."""
     origin, allowed = scope.headers.get("origin"), options.origins
     if origin is None or ("*" not in allowed and origin not in allowed):
         return [("vary", "origin")]
-    found = [("access-control-allow-origin", "*" if "*" in allowed else origin), ("vary", "origin")]
+    headers = [("access-control-allow-origin", "*" if "*" in allowed else origin), ("vary", "origin")]
     if scope.method == "OPTIONS":
-        found += [
+        headers += [
             ("access-control-allow-methods", "GET, POST, OPTIONS"),
             ("access-control-allow-headers", "content-type, authorization"),
             ("access-control-max-age", "86400"),
         ]
-    return found
+    return headers

@@ -61,8 +61,8 @@ def test_plain_bulk_compressed_and_exported_records_are_one_log(tmp_path: Path) 
 
 def test_what_the_server_stores_is_read_as_it_was_sent(tmp_path: Path) -> None:
     pytest.importorskip("msgspec")
-    from wayword.serving.records import lines as stored
-    from wayword.serving.records import read as received
+    from wayword.serving.events import lines as stored
+    from wayword.serving.events import read as received
 
     expected = rows(read(tmp_path, SESSION))
     assert rows(read(tmp_path, stored(received(json.dumps(SESSION).encode())))) == expected

@@ -1,6 +1,6 @@
-"""Records: what each line of the files is, with the fields that matter, of their types, null where there is no such.
+"""Parses UBI records: every line of the files becomes a row of one of three tables.
 
-Three tables. `asked`, the query records: place (the number of the line, over all files), application, query_id, query,
+`asked`, the query records: place (the number of the line, over all files), application, query_id, query,
 person, time, hits, attributes. `events`: place, application, query_id, query, person, time, action, object, ordinal,
 completion. `unreadable`: place, line.
 """
@@ -17,35 +17,12 @@ from wayword.engines.duck import DuckDB
 from wayword.errors import LogError
 from wayword.logs.checks import EXAMPLES
 from wayword.logs.ubi.lines import SCHEMA, blocks
+from wayword.logs.ubi.schema import Event, Query, json_structure
 from wayword.progress import Reporter
 
-_FIELDS = {
-    "action_name": "VARCHAR",
-    "application": "VARCHAR",
-    "query_id": "VARCHAR",
-    "user_query": "VARCHAR",
-    "user_id": "VARCHAR",
-    "client_id": "VARCHAR",
-    "timestamp": "VARCHAR",
-    "query_response_hit_ids": ["VARCHAR"],
-    "query_attributes": "JSON",
-    "event_attributes": {
-        "object": {"object_id": "VARCHAR"},
-        "position": {"ordinal": "VARCHAR"},
-        "completion": {
-            "prefix": "VARCHAR",
-            "mode": "VARCHAR",
-            "policy": "VARCHAR",
-            "index": "VARCHAR",
-            "arm": "VARCHAR",
-            "shown": ["VARCHAR"],
-        },
-    },
-    "index": "JSON",
-    "create": "JSON",
-    "_source": "JSON",
-}
-_STRUCTURE = json.dumps(_FIELDS)
+_WRAPPERS = {"index": "JSON", "create": "JSON", "_source": "JSON"}
+"""What a bulk file or an export has around a record."""
+_STRUCTURE = json.dumps({**json_structure(Query), **json_structure(Event), **_WRAPPERS})
 _MILLISECONDS = "TRY_CAST(r.timestamp AS DOUBLE)"
 _KIND = """
     CASE WHEN text = '' THEN 'blank'
@@ -93,7 +70,7 @@ _PARTS = {
 
 @dataclass(frozen=True)
 class Source:
-    """A file, the place of its first line, how many it has, and where it was cut off while a record was written."""
+    """A file, the number of its first line, its length, and the line at which it was truncated."""
 
     path: Path
     first: int
@@ -104,7 +81,7 @@ class Source:
 def read(
     engine: DuckDB, files: Sequence[Path], *, application: str | None, reporter: Reporter
 ) -> list[Source]:
-    """The tables of all files."""
+    """Read all files into the tables."""
     _add(engine, SCHEMA.empty_table(), application)
     sources: list[Source] = []
     first, done, total = 0, 0, sum(file.stat().st_size for file in files)
@@ -126,7 +103,7 @@ def _add(engine: DuckDB, lines: pa.Table, application: str | None) -> None:
 
 
 def _cut_off(engine: DuckDB, first: int) -> int | None:
-    """An unreadable line that nothing follows, in a file that begins at `first`: a record that was being written."""
+    """The last line of a file that begins at `first`, if it is unreadable: a record that was being written."""
     row = engine.arrow(
         f"""SELECT max(latest) AS latest, max(CASE WHEN kind = 'unreadable' THEN latest END) AS unreadable
             FROM kinds WHERE latest >= {first} AND kind <> 'blank'"""
@@ -135,7 +112,7 @@ def _cut_off(engine: DuckDB, first: int) -> int | None:
 
 
 def check(engine: DuckDB, sources: Sequence[Source], *, unreadable: float) -> dict[str, int]:
-    """Count what the files hold; an end that was cut off is let go, other unreadable lines up to a share of all."""
+    """Count the records; a truncated end of a file is accepted, other unreadable lines up to a share of all."""
     rows = engine.arrow("SELECT kind, CAST(sum(n) AS BIGINT) AS n FROM kinds GROUP BY kind").to_pylist()
     kinds = Counter({row["kind"]: row["n"] for row in rows})
     cut_off = sum(source.cut_off is not None for source in sources)
@@ -180,5 +157,5 @@ def _where(place: int, sources: Sequence[Source]) -> str:
 
 
 def count(engine: DuckDB, table: str) -> int:
-    """How many rows a table has, or those of it that a condition names."""
+    """The number of rows of a table, optionally with a condition."""
     return int(engine.arrow(f"SELECT count(*) AS n FROM {table}")["n"][0].as_py())

@@ -1,4 +1,4 @@
-"""What was found in UBI records, for people and for programs."""
+"""A summary of what was read from UBI records, as a table and as JSON."""
 
 import math
 from typing import Any
@@ -6,12 +6,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from wayword.logs.ubi.arms import MEASURES
+from wayword.logs.ubi.ab_test import MEASURES
 from wayword.logs.ubi.clicks import REASONS
 from wayword.logs.ubi.read import UbiLog
 
 ALWAYS = ("files", "query records", "events", "searches", "clicks", "result lists")
-"""What is told even where there is none."""
+"""Counts that are shown even if they are 0."""
 PARTS = {
     "read": (
         "files",
@@ -47,16 +47,19 @@ PARTS = {
 
 
 def print_log(log: UbiLog, console: Console) -> None:
-    """What was read, kept and left out; how positions are counted; and what people did with completions."""
+    """Print what was read, kept and left out, the first ordinals, and the comparison of arms."""
     table = Table(title="UBI records")
     table.add_column("")
     table.add_column("")
     table.add_column("number", justify="right")
     for part, names in PARTS.items():
-        told = [name for name in names if log.report[name] or name in ALWAYS]
-        for name in told:
+        listed = [name for name in names if log.report[name] or name in ALWAYS]
+        for name in listed:
             table.add_row(
-                part if name == told[0] else "", name, f"{log.report[name]:,}", end_section=name == told[-1]
+                part if name == listed[0] else "",
+                name,
+                f"{log.report[name]:,}",
+                end_section=name == listed[-1],
             )
     console.print(table)
     for application, first in log.first_ordinals.items():
@@ -98,7 +101,7 @@ def _cell(row: dict[str, Any]) -> str:
 
 
 def as_object(log: UbiLog) -> dict[str, Any]:
-    """The same as one JSON object; what could not be estimated is null."""
+    """The same as one JSON object; missing estimates are null."""
     arms = [
         {name: None if isinstance(v, float) and math.isnan(v) else v for name, v in row.items()}
         for row in log.arms
@@ -113,7 +116,7 @@ def as_object(log: UbiLog) -> dict[str, Any]:
 
 
 def next_command(log: UbiLog) -> str:
-    """How to learn from the log."""
+    """The command that trains on the log."""
     rankings = (
         str(log.rankings) if log.rankings else "RANKINGS (the records hold no result list; export them)"
     )

@@ -13,7 +13,7 @@ from ubi_reference import Record, bare, click, pick, query, shown
 import wayword
 from commands import wayword as command
 from wayword.config import EvaluationConfig
-from wayword.logs.ubi import arms
+from wayword.logs.ubi import ab_test
 
 
 def session(person: int, arm: str, ranks: list[int | None], lists: int = 2) -> list[Record]:
@@ -103,7 +103,7 @@ def test_more_people_than_groups_give_the_same_interval(
 ) -> None:
     records = [r for n in range(300) for r in session(n, "ab"[n % 2], [n % 4 or None], lists=1 + n % 3)]
     one = compared(tmp_path, records)
-    monkeypatch.setattr(arms, "GROUPS", 100)
+    monkeypatch.setattr(ab_test, "GROUPS", 100)
     other = compared(tmp_path, records)
     for key, row in one.items():
         assert other[key]["value"] == pytest.approx(row["value"])
@@ -132,7 +132,7 @@ def test_people_who_saw_both_arms_are_drawn_for_both(tmp_path: Path) -> None:
     ]
     found = compared(tmp_path, records)
     assert found["a", "reciprocal rank"]["low"] < found["a", "reciprocal rank"]["high"]
-    for measure in arms.MEASURES:
+    for measure in ab_test.MEASURES:
         gain = found["b - a", measure]
         assert (gain["value"], gain["low"], gain["high"]) == (0, 0, 0)
 

@@ -1,11 +1,11 @@
-"""Arms: what people did with the completions of each index that is served, with intervals that resample people.
+"""A/B test: how users reacted to the completions of each arm, with intervals that resample users.
 
     share picked       picks / lists shown
     clicks per search  clicks / searches that began with a pick
     reciprocal rank    Σ over those searches of 1 / (rank of the topmost click), 0 without a click / those searches
 
-Lists of most popular completions, which the page shows beside an arm's own, belong to no arm.
-Each is a ratio of sums over people. A person may be shown many lists, so it is people who are drawn again, not events.
+Lists of most popular completion, which the page shows for comparison, belong to no arm.
+Each measure is a ratio of sums over users. Events of one user are correlated, so users are resampled, not events.
 """
 
 import numpy as np
@@ -18,9 +18,9 @@ from wayword.config import EvaluationConfig
 from wayword.engines.duck import DuckDB
 
 GROUPS = 1 << 12
-"""More people than this are drawn in so many groups, each by chance: the intervals are the same to the eye."""
+"""More users than this are resampled in so many random groups, which hardly changes the intervals."""
 BESIDE = "popular"
-"""The policy of lists that are shown to compare."""
+"""The policy of lists that are shown for comparison."""
 MEASURES = {
     "share picked": ("picked", "shown"),
     "clicks per search": ("clicks", "searches"),
@@ -39,7 +39,7 @@ _SCHEMA = pa.schema(
 
 
 def compare(engine: DuckDB, config: EvaluationConfig) -> pa.Table:
-    """One row per arm and measure, and where there are two arms, of what the second adds to the first.
+    """One row per arm and measure, and with two arms also one per difference of the second from the first.
 
     Needs `completions`, `began` and `clicks`.
     """
@@ -58,7 +58,7 @@ def compare(engine: DuckDB, config: EvaluationConfig) -> pa.Table:
 
 
 def _sum(engine: DuckDB) -> None:
-    """Table `by_person`: what there is of each person in each arm. Who is not known is known by the search."""
+    """Table `by_person`: the counts of each user in each arm. A search without a user is a user of its own."""
     person, own = "coalesce(person, query_id, '')", f"policy IS DISTINCT FROM '{BESIDE}'"
     engine.step(
         "topmost",
@@ -87,7 +87,7 @@ def _sum(engine: DuckDB) -> None:
 def _of_arm(
     rows: pa.Table, parts: int, config: EvaluationConfig
 ) -> tuple[dict[str, float], list[NDArray[np.float64]], int]:
-    """Totals, bootstrap replicates of each measure (NaN for a draw that has nothing of it), and how many people."""
+    """Totals, bootstrap replicates of each measure (NaN where a draw has none), and the number of users."""
     part = rows["part"].to_numpy()
     sums = {name: np.bincount(part, rows[name].to_numpy(), parts).astype(np.float64) for name in _COUNTED}
     replicates = [_replicates(sums[top], sums[bottom], config) for top, bottom in MEASURES.values()]
@@ -97,7 +97,7 @@ def _of_arm(
 def _replicates(
     top: NDArray[np.float64], bottom: NDArray[np.float64], config: EvaluationConfig
 ) -> NDArray[np.float64]:
-    """One for each draw, so that those of two arms can be paired."""
+    """One replicate per draw, so that those of two arms can be paired."""
     drawn = resample(bottom[:, None], np.ones(len(bottom)), config)[:, 0] > 0
     found = np.full((len(drawn), 1), np.nan)
     found[drawn] = resample(top[:, None], bottom, config)
@@ -141,7 +141,7 @@ def _difference(
     tables: list[pa.Table],
     config: EvaluationConfig,
 ) -> pa.Table:
-    """What the second arm adds. All draws are of the same people, also where somebody has seen both arms."""
+    """The difference of the arms. Draws are paired: a user who has seen both arms is drawn in both."""
     first, second = (table["value"].to_numpy() for table in tables)
     gains = [_known(b - a) for a, b in zip(*replicates, strict=True)]
     bounds = [interval(each, config.level) for each in gains]

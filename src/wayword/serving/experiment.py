@@ -1,4 +1,4 @@
-"""Arms: the indexes that are served side by side, and which of them answers whom."""
+"""An A/B test: one index, or two side by side, and the assignment of users to them."""
 
 import gc
 import logging
@@ -16,25 +16,25 @@ FIRST, SECOND = "a", "b"
 
 @dataclass(frozen=True, eq=False)
 class Serving:
-    """What answers now, by arm, and the share of users that the second one answers. Equal only to itself."""
+    """The index of each arm, and the share of users in the second arm. Equal only to itself."""
 
     arms: Mapping[str, Served]
     share: float
     experiment: str = ""
 
     def of(self, user: str | None) -> tuple[str, Served]:
-        """Whom a user is answered by; the first, if nobody says who asks."""
-        arm = SECOND if self.share and user and place(user, self.experiment) < self.share else FIRST
+        """The arm of a user; the first without a user."""
+        arm = SECOND if self.share and user and bucket(user, self.experiment) < self.share else FIRST
         return arm, self.arms[arm]
 
 
-class Arms:
-    """One index, or two, each user always being answered by the same."""
+class Experiment:
+    """One index, or two; a user always gets the same."""
 
     def __init__(
         self, workspace: Path, against: Path | None = None, share: float = 0.5, experiment: str = ""
     ) -> None:
-        """`share` of the users are answered by the index of `against`; others in another experiment."""
+        """Give `share` of the users the index of `against`; another name of the experiment assigns users anew."""
         self.completers = {FIRST: Completer.open(workspace)}
         if against is not None:
             self.completers[SECOND] = Completer.open(against)
@@ -49,21 +49,19 @@ class Arms:
         )
 
     def look(self) -> None:
-        """Take over what has changed on disk."""
+        """Switch to indexes and overrides that have changed on disk."""
         for arm, completer in self.completers.items():
             try:
                 completer.look_in_time()
             except Exception:
-                logger.exception(
-                    "Looking for a new index of arm %s failed; the old one goes on answering.", arm
-                )
-        found = self._serving()
-        if any(found.arms[arm] is not served for arm, served in self.now.arms.items()):
-            self.now = found
-            gc.collect()  # an old index is let go now, with its files
+                logger.exception("Checking for a new index of arm %s failed; the old one stays in use.", arm)
+        serving = self._serving()
+        if any(serving.arms[arm] is not served for arm, served in self.now.arms.items()):
+            self.now = serving
+            gc.collect()  # close the files of the old index now
 
     def watch(self) -> None:
-        """Look at the disk in a thread of its own from now on, so that no answer waits for a new version."""
+        """Watch the disk in a thread of its own, so that no request waits for a new version."""
         Thread(target=self._watch, name="wayword-watch", daemon=True).start()
 
     def stop(self) -> None:
@@ -75,12 +73,12 @@ class Arms:
             self.look()
 
 
-def place(user: str, experiment: str = "") -> float:
-    """A number from 0 to 1 that is as good as random, and the same whenever and wherever it is asked for.
+def bucket(user: str, experiment: str = "") -> float:
+    """Hash a user to a number from 0 to 1, the same in every process and at any time.
 
-    >>> round(place("ada"), 6), round(place("grace"), 6), round(place("ada", "spring"), 6)
+    >>> round(bucket("ada"), 6), round(bucket("grace"), 6), round(bucket("ada", "spring"), 6)
     (0.954874, 0.33813, 0.579437)
     """
-    said = (experiment + "\n" + user if experiment else user).encode("utf-8", "replace")
-    found = blake2b(said, digest_size=8, person=b"wayword-arm").digest()
-    return int.from_bytes(found, "big") / 2**64
+    key = (experiment + "\n" + user if experiment else user).encode("utf-8", "replace")
+    hashed = blake2b(key, digest_size=8, person=b"wayword-arm").digest()
+    return int.from_bytes(hashed, "big") / 2**64

@@ -1,0 +1,67 @@
+"""JSON responses of the service, as types that OpenAPI publishes too."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from wayword.completion.completion import Completion
+
+ScoreMeaning = Literal["expected_utility", "added_utility", "blend", "search_share"]
+SCORES: dict[ScoreMeaning, str] = {
+    "expected_utility": "Expected utility, relative to typing on: 1 is as useful as to type on.",
+    "added_utility": "Utility that the query adds to the queries above it, in expected clicks divided by propensity.",
+    "blend": "Mean of utility and probability, each relative to the best of the list, weighted by `acceptance`.",
+    "search_share": "Share of the searches for queries that begin with the typed text.",
+}
+"""The meanings that `score` may have. All scores of one response have the same."""
+
+
+def score_meaning(about: Mapping[str, Any]) -> ScoreMeaning:
+    """The meaning of the scores of an index, by its settings.
+
+    >>> score_meaning({"policy": "expected", "acceptance": 0.0}), score_meaning({"policy": "diverse", "acceptance": 0})
+    ('expected_utility', 'added_utility')
+    """
+    if about["policy"] == "diverse":
+        return "added_utility"
+    return "blend" if about["acceptance"] else "expected_utility"
+
+
+class CompletionResponse(msgspec.Struct):
+    """The completions, with the policy, the index version and the arm that they come from."""
+
+    prefix: str
+    mode: str
+    policy: str
+    index: str
+    arm: str
+    score_is: ScoreMeaning
+    completions: list[Completion]
+
+
+class Error(msgspec.Struct):
+    """What was found, what was expected, what to do."""
+
+    error: str
+
+
+class Stored(msgspec.Struct):
+    """Number of records that are on disk."""
+
+    stored: int
+
+
+class Health(msgspec.Struct):
+    """The index version of each arm."""
+
+    status: str
+    indexes: dict[str, str]
+
+
+class OverridesBody(msgspec.Struct, forbid_unknown_fields=True):
+    """Manual overrides: denied, deleted and pinned queries."""
+
+    deny: list[str] = []
+    delete: list[str] = []
+    pin: dict[str, list[str]] = {}
