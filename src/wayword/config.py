@@ -96,12 +96,12 @@ class UtilityConfig(Table, frozen=True):
 
 
 class DemandConfig(Table, frozen=True):
-    """[demand]: which documents people want behind every query; the policy `expected` uses it."""
+    """[demand]: how the demand for documents behind every query is learned."""
 
     max_pairs: Annotated[int, Meta(ge=1, le=2**53)] = 10_000_000
-    """Most pairs of a query and a returned document to learn from: the clicked ones, and those examined most."""
+    """Largest number of (query, document) pairs that are used: those of highest propensity, and all clicked pairs."""
     seed: Seed = 0
-    """Seed of the boosting that learns which documents are wanted."""
+    """Seed of the models that predict relevance."""
 
 
 class RetrieverConfig(Table, frozen=True):

@@ -9,6 +9,8 @@ is one on the pair, and breaks that.
 
 It is a join and a group-by. The paper's ablations and the full-information measures differ in one expression only,
 and so each is a line of `VARIANTS`.
+
+A list of queries is measured by Utility@k (`utility_at`), which weights positions by v_j = (1/j) / Σ_{i≤k} 1/i.
 """
 
 from dataclasses import dataclass
@@ -20,33 +22,28 @@ from wayword.config import UNBOUNDED
 from wayword.engines import Engine
 from wayword.errors import WaywordError
 
-CUTOFFS = (1, 5, 10)
-"""The k of Utility@k."""
-DEEPEST = max(CUTOFFS)
-
-
-def position_weights(k: int) -> NDArray[np.float64]:
-    """v_1 … v_k: the propensities of the shown queries, 1/j, made to sum to 1.
-
-    >>> position_weights(2).tolist()
-    [0.6666666666666666, 0.3333333333333333]
-    """
-    weights = 1 / np.arange(1, k + 1)
-    return weights / weights.sum()
-
 
 @dataclass(frozen=True)
 class Variant:
     """`value` is what one click (c, logged rank's p in `logged`) adds to a query that returns the document at r
     (p in `looked`); `total` says how the clicks of a search are put together; `bounded` is where a bound takes
     something away; `whole` says that a result page is worth what it is as a page, so that two queries of a list do
-    not complete each other."""
+    not complete each other. Without bounds, `value` = `gain` · `discount`: the gain depends on the click alone, the
+    discount on the rank at which the query returns the document (given for the variants that demand is learned by)."""
 
     value: str
     total: str = "sum"
     bounded: str = "false"
     whole: bool = False
+    gain: str = "c.weight / logged.p"
+    discount: str = "looked.p"
 
+
+Floats = NDArray[np.float64]
+CUTOFFS = (1, 5, 10)
+DEEPEST = max(CUTOFFS)
+_DCG_GAIN = "power(2, c.weight) - 1"
+_MRR_GAIN = "CAST(CASE WHEN c.weight > 0 THEN 1 ELSE 0 END AS DOUBLE)"
 
 VARIANTS = {
     "unbiased": Variant(
@@ -59,9 +56,18 @@ VARIANTS = {
     "prescient@1": Variant("CASE WHEN r.rank <= 1 THEN c.weight ELSE 0 END"),
     "misspecified@0.5": Variant("c.weight * power(r.rank / CAST(c.rank AS DOUBLE), -0.5)"),
     "misspecified@2": Variant("c.weight * power(r.rank / CAST(c.rank AS DOUBLE), -2)"),
-    "dcg": Variant("(power(2, c.weight) - 1) / log2(1 + r.rank)", whole=True),
+    "dcg": Variant(
+        f"({_DCG_GAIN}) / log2(1 + looked.rank)",
+        whole=True,
+        gain=_DCG_GAIN,
+        discount="1 / log2(1 + looked.rank)",
+    ),
     "mrr": Variant(
-        "CASE WHEN c.weight > 0 THEN 1 / CAST(r.rank AS DOUBLE) ELSE 0 END", total="max", whole=True
+        f"{_MRR_GAIN} / looked.rank",
+        total="max",
+        whole=True,
+        gain=_MRR_GAIN,
+        discount="1 / CAST(looked.rank AS DOUBLE)",
     ),
 }
 
@@ -73,6 +79,25 @@ class Measure:
     variant: str = "unbiased"
     max_ratio: float = UNBOUNDED
     max_weight: float = UNBOUNDED
+
+
+def position_weights(k: int) -> Floats:
+    """v_1 … v_k: the propensities of the shown queries, 1/j, made to sum to 1.
+
+    >>> position_weights(2).tolist()
+    [0.6666666666666666, 0.3333333333333333]
+    """
+    weights = 1 / np.arange(1, k + 1)
+    return weights / weights.sum()
+
+
+def utility_at(utility: Floats, k: int) -> Floats:
+    """Σ_{j≤k} v_j û(s, q_j) for each search: the numerator of Utility@k. `utility` is searches × positions.
+
+    >>> utility_at(np.array([[1.0, 4.0, 9.0]]), 2).tolist()
+    [2.0]
+    """
+    return utility[:, :k] @ position_weights(k)[: utility.shape[1]]
 
 
 def of_searches(engine: Engine, table: str, pairs: str, measure: Measure) -> None:

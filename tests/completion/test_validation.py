@@ -1,4 +1,4 @@
-"""Held-out clicks as a judge: against the reference's Utility@k, click by click."""
+"""Validation on held-out clicks: against the reference's Utility@k, click by click."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ import logbook
 import reference
 from reference import Rankings, Search
 from wayword.completion.candidates import Candidates
-from wayword.completion.validation import HeldOut, Judge, surely_more
+from wayword.completion.validation import HeldOut, Validator, significantly_larger
 
 ZIPF = reference.power_law(1.0)
 
@@ -33,11 +33,11 @@ def test_the_mean_over_the_cutoffs_of_what_each_click_adds(
         for a, rank in page.items():
             shown[q, a] = ZIPF(rank)
     rows = [(s, c) for s in searches for c in s.clicks]
-    looks = [c.weight / ZIPF(c.rank) for _, c in rows if c.rank is not None]
+    ips_weight = [c.weight / ZIPF(c.rank) for _, c in rows if c.rank is not None]
     held = HeldOut(
         np.array([s.context for s, _ in rows], np.int64),
         np.array([c.document for _, c in rows], np.int64),
-        np.array(looks, np.float64),
+        np.array(ips_weight, np.float64),
     )
     listed = [(x, q) for x, of_context in enumerate(lists) for q in of_context]
     candidates = Candidates(
@@ -47,7 +47,7 @@ def test_the_mean_over_the_cutoffs_of_what_each_click_adds(
     )
     if not shown.any():
         return
-    found = Judge(csr_array(shown), held).utilities(candidates, logbook.CONTEXTS)
+    found = Validator(csr_array(shown), held).utilities(candidates, logbook.CONTEXTS)
     for at, (s, c) in enumerate(rows):
         alone = Search(s.query, (c,), s.context)
         values = [reference.utility(alone, q, rankings, ZIPF) for q in lists[s.context]]
@@ -66,8 +66,8 @@ def test_more_by_two_standard_errors_is_sure() -> None:
     noise -= noise.mean()
     noise /= noise.std(ddof=1)
     error = 1 / 400**0.5
-    assert surely_more(base + noise + 2.01 * error, base)
-    assert not surely_more(base + noise + 1.99 * error, base)
-    assert not surely_more(base, base)
-    assert not surely_more(np.array([5.0]), np.array([0.0]))
-    assert not surely_more(np.zeros(0), np.zeros(0))
+    assert significantly_larger(base + noise + 2.01 * error, base)
+    assert not significantly_larger(base + noise + 1.99 * error, base)
+    assert not significantly_larger(base, base)
+    assert not significantly_larger(np.array([5.0]), np.array([0.0]))
+    assert not significantly_larger(np.zeros(0), np.zeros(0))

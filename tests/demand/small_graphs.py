@@ -8,36 +8,36 @@ import pyarrow as pa
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from wayword.demand.pairs import Floats, Pairs
-from wayword.demand.surroundings import Surroundings
+from wayword.demand.observations import Floats, Observations
+from wayword.demand.similarity import Similarity
 
 WORDS = ("red", "blue", "shoe", "bag", "coat")
 
 
 @dataclass(frozen=True)
 class Small:
-    """Query q has the text `texts[q]` and `volume[q]`; `p[q, a]` is 0 where it does not return document a."""
+    """Query q has the text `texts[q]` and `query_rate[q]`; `p[q, a]` is 0 where it does not return document a."""
 
     texts: Sequence[str]
     p: Floats
     clicks: Floats
     """Queries × documents."""
-    volume: Floats
+    query_rate: Floats
     names: Sequence[str] = ()
     titles: Sequence[str] = ()
     """Of documents; without any, their numbers and nothing."""
 
-    def around(self, pairs: Pairs) -> Surroundings:
-        """Who is alike."""
+    def similarity(self, pairs: Observations) -> Similarity:
+        """Similar queries and documents."""
         documents = self.p.shape[1]
         names = self.names or [str(a) for a in range(documents)]
-        return Surroundings.of(self.texts, names, self.titles or [""] * documents, pairs)
+        return Similarity.of(self.texts, names, self.titles or [""] * documents, pairs)
 
-    def pairs(self) -> Pairs:
+    def pairs(self) -> Observations:
         """No click at a rank that the rankings do not give."""
-        return Pairs.of(csr_array(self.p), clicked())
+        return Observations.of(csr_array(self.p), clicked())
 
-    def of_pairs(self, pairs: Pairs) -> Floats:
+    def of_pairs(self, pairs: Observations) -> Floats:
         """The clicks of each pair."""
         found: Floats = self.clicks[pairs.query, pairs.document]
         return found
@@ -49,21 +49,21 @@ class Small:
             texts=[self.texts[q] for q in queries],
             p=self.p[np.ix_(queries, documents)],
             clicks=self.clicks[np.ix_(queries, documents)],
-            volume=self.volume[list(queries)],
+            query_rate=self.query_rate[list(queries)],
             names=[self.names[a] for a in documents] if self.names else (),
             titles=[self.titles[a] for a in documents] if self.titles else (),
         )
 
 
 def clicked(*rows: tuple[int, int, float, float]) -> pa.Table:
-    """The table of clicks: query, document, weight, looks."""
-    query, document, weight, looks = zip(*rows, strict=True) if rows else ((), (), (), ())
+    """The table of clicks: query, document, weight, ips_weight."""
+    query, document, weight, ips_weight = zip(*rows, strict=True) if rows else ((), (), (), ())
     return pa.table(
         {
             "query": pa.array(query, pa.int32()),
             "document": pa.array(document, pa.int32()),
             "weight": pa.array(weight, pa.float64()),
-            "looks": pa.array(looks, pa.float64()),
+            "ips_weight": pa.array(ips_weight, pa.float64()),
         }
     )
 

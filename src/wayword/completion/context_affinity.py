@@ -1,7 +1,7 @@
-"""Affinity: how much more a document (or a query) is wanted where the context says something, as factors around 1.
+"""Affinity: factors around 1 by which demand for a document (or a query) changes with the context.
 
-For the value c of a context column:  P(c | document) / P(c), shrunk to 1 where the log says little. Columns are taken
-as independent. Numbers are no categories and say nothing here.
+The factor of value c of a context column is P(c | document) / P(c), shrunk to 1 where the log has few searches. Columns
+are assumed to be independent. Columns of numbers are ignored.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from wayword.logs.contexts import ContextColumns
 
 LARGEST = 20_000_000
-"""So many factors are kept at most; rarer values of a column say nothing."""
+"""Largest number of factors of a column; rarer values have the factor 1."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,13 @@ class Affinity:
 
     @classmethod
     def fit(cls, contexts: pa.Table, owner: NDArray[np.integer], owners: int, strength: float) -> "Affinity":
-        """From the contexts of searches and what each was for; a factor of 1 is worth `strength` searches."""
+        """Fit by the contexts of searches and the document (or query) of each; the prior counts `strength` searches."""
         known = ContextColumns.fit(contexts).categories
         values, factors = {}, {}
         for column, names in known.items():
             kept = names[: max(LARGEST // max(owners, 1), 1)]
-            found = pc.index_in(contexts[column].cast(pa.string()), value_set=pa.array(kept, pa.string()))
-            place = found.fill_null(len(kept)).to_numpy().astype(np.int64)
+            place = pc.index_in(contexts[column].cast(pa.string()), value_set=pa.array(kept, pa.string()))
+            place = place.fill_null(len(kept)).to_numpy().astype(np.int64)
             counts = np.bincount(place * owners + owner, minlength=(len(kept) + 1) * owners)
             counts = counts.reshape(len(kept) + 1, owners).astype(np.float64)
             share = counts.sum(axis=1, keepdims=True) / max(counts.sum(), 1.0)
@@ -42,14 +42,14 @@ class Affinity:
         return cls(values, factors)
 
     def rows(self, contexts: pa.Table) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
-        """The factors of distinct combinations of values, and which of them each context has (-1: nothing known)."""
+        """The factors of distinct combinations of values, and the combination of each context (-1: none is known)."""
         codes = np.zeros((contexts.num_rows, len(self.values)), np.int64)
         for at, (column, known) in enumerate(self.values.items()):
             if column in contexts.column_names:
-                found = pc.index_in(
+                place = pc.index_in(
                     contexts[column].cast(pa.string()), value_set=pa.array(known, pa.string())
                 )
-                codes[:, at] = found.fill_null(len(known)).to_numpy()
+                codes[:, at] = place.fill_null(len(known)).to_numpy()
             else:
                 codes[:, at] = len(known)
         if not self.values:

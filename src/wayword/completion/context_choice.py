@@ -12,7 +12,7 @@ from wayword.completion.context_affinity import Affinity
 from wayword.completion.expected_utility import GraphRetriever
 from wayword.completion.retriever_io import DOCUMENTS_IN, QUERIES_IN
 from wayword.completion.sparse_topk import Graph
-from wayword.completion.validation import HeldOut, Judge, surely_more
+from wayword.completion.validation import HeldOut, Validator, significantly_larger
 from wayword.engines import Engine
 from wayword.logs.contexts import PREFIX
 from wayword.store.compressed_rows import WeightedRows
@@ -84,19 +84,19 @@ def choose(
     numbers, row = np.unique(held_out["context"].to_numpy(), return_inverse=True)
     contexts = clicks.contexts.take(pa.array(numbers))
     graph = retriever({}).graph
-    judge = Judge(
+    validator = Validator(
         exposure.matrix(graph.universe).T.tocsr(),
         HeldOut(row, held_out["document"].to_numpy().astype(np.int64), held_out["ips_weight"].to_numpy()),
     )
 
     def value(context: Mapping[str, Affinity]) -> NDArray[np.float64]:
-        return judge.utilities(retriever(context).retrieve(contexts, DEEPEST), len(numbers))
+        return validator.utilities(retriever(context).retrieve(contexts, DEEPEST), len(numbers))
 
     best, strengths, context = value({}), dict[str, float](), dict[str, Affinity]()
     for kind in (DOCUMENTS_IN, QUERIES_IN):
         trials = {s: clicks.affinity(kind, s, graph, "retriever") for s in STRENGTHS}
         values = {s: value({**context, kind: trial}) for s, trial in trials.items()}
         strength = max(values, key=lambda s: float(values[s].sum()))
-        if surely_more(values[strength], best):
+        if significantly_larger(values[strength], best):
             best, strengths[kind], context = values[strength], strength, {**context, kind: trials[strength]}
     return strengths

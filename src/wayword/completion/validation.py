@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from wayword.completion.candidates import Candidates
-from wayword.utility import CUTOFFS, DEEPEST, position_weights
+from wayword.utility import CUTOFFS, DEEPEST, Floats, utility_at
 
 
 @dataclass(frozen=True)
@@ -16,44 +16,40 @@ class HeldOut:
 
     context: NDArray[np.int64]
     document: NDArray[np.int64]
-    looks: NDArray[np.float64]
+    ips_weight: Floats
 
 
-def surely_more(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
-    """Whether the first is larger in the mean by more than two standard errors of the paired difference.
+def significantly_larger(one: Floats, other: Floats) -> bool:
+    """Whether the mean of the first is larger by more than two standard errors of the paired difference.
 
-    >>> surely_more(np.array([2.0, 3.0, 2.0]), np.array([1.0, 1.9, 1.1]))
+    >>> significantly_larger(np.array([2.0, 3.0, 2.0]), np.array([1.0, 1.9, 1.1]))
     True
     """
     gain = one - other
     return len(gain) > 1 and float(gain.mean()) > 2 * float(gain.std(ddof=1)) / len(gain) ** 0.5
 
 
-class Judge:
-    """Knows what every query returns: a sorted list of (query, document) with p[rank]."""
+class Validator:
+    """Computes the utility of lists for held-out clicks."""
 
-    def __init__(self, exposures: csr_array, held: HeldOut) -> None:
+    def __init__(self, exposures: csr_array, held_out: HeldOut) -> None:
         query = np.repeat(np.arange(exposures.shape[0], dtype=np.int64), np.diff(exposures.indptr))
         keys = query * exposures.shape[1] + exposures.indices
         order = np.argsort(keys, kind="stable")
-        self._keys, self._p, self._documents, self._held = (
-            keys[order],
-            exposures.data[order],
-            exposures.shape[1],
-            held,
-        )
+        self._keys, self._p = keys[order], exposures.data[order]
+        self._documents, self._held_out = exposures.shape[1], held_out
 
-    def utilities(self, lists: Candidates, contexts: int) -> NDArray[np.float64]:
-        """For each held-out click, the mean over `CUTOFFS` of what it adds to Utility@k, up to a common factor."""
+    def utilities(self, lists: Candidates, contexts: int) -> Floats:
+        """For each held-out click, the mean over `CUTOFFS` of its term of Utility@k, up to a common factor."""
         shown = np.full((contexts, DEEPEST), -1, np.int64)
         position = lists.position()
         kept = position < DEEPEST
         shown[lists.context[kept], position[kept]] = lists.query[kept]
-        query = shown[self._held.context]
-        looked = self._exposure(query, self._held.document[:, None]) * self._held.looks[:, None]
-        return np.mean([looked[:, :k] @ position_weights(k) for k in CUTOFFS], axis=0)
+        exposure = self._exposure(shown[self._held_out.context], self._held_out.document[:, None])
+        utility = exposure * self._held_out.ips_weight[:, None]
+        return np.mean([utility_at(utility, k) for k in CUTOFFS], axis=0)
 
-    def _exposure(self, query: NDArray[np.int64], document: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _exposure(self, query: NDArray[np.int64], document: NDArray[np.int64]) -> Floats:
         """p[rank] of each pair, 0 where the query does not return the document."""
         wanted = query * self._documents + document
         place = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)

@@ -1,1 +1,1 @@
-"""Demand: what people want who issue a query, as a rate for every document that the query returns."""
+"""Demand: how much the people who issue a query want each document that it returns."""

@@ -1,69 +1,143 @@
 """Learning the demand: fit on the retriever's split, choose settings on the ranker's split, fit again on both.
 
-The clicks of the ranker's split choose how strongly clicks are shrunk (`Shrinkage`). The final fit uses the clicks of
-both splits. The early fit is kept for what else is chosen by held-out clicks: how much context columns say.
+The clicks of the ranker's split choose how strongly clicks are shrunk (`Shrinkage`). The first fit is kept for what
+else is chosen by held-out clicks: how much context columns say. Both fits share the features, which are computed from
+all training clicks: the features of a pair never depend on its own clicks, so the held-out clicks on a pair are not
+known to the model that is validated on them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from wayword.demand.known import Known
-from wayword.demand.pairs import Floats, Pairs
-from wayword.demand.rates import CHOICES, POOLED, Shrinkage, believe, likelihood
-from wayword.demand.surroundings import Surroundings
+from wayword.demand import relevance_prior, word_interactions
+from wayword.demand.features import feature_matrix
+from wayword.demand.observations import Floats, Observations
+from wayword.demand.posterior import (
+    POOLED,
+    Posterior,
+    Shrinkage,
+    initial_query_rate,
+    update_query_rate,
+)
+from wayword.demand.signals import Signals
+from wayword.demand.similarity import Similarity
+from wayword.demand.training_data import TrainingData
 from wayword.progress import Progress
 
 STEPS = 8
 """Steps of progress that are reported; the last is the caller's."""
-
-Advance = Callable[[int, int], None]
+EARLY_MODELS, MODELS = 2, 4
+"""Number of models of relevance that are averaged, in the fit that chooses settings and in the final fit."""
 
 
 @dataclass(frozen=True)
 class Learned:
-    """The demand of each pair, the volume of each query, the report, and the same of the retriever's split alone."""
+    """The demand of each pair, the rate of each query, the report, and the first fit, if there was one."""
 
-    rates: Floats
-    volume: Floats
+    demand: Floats
+    query_rate: Floats
     report: Mapping[str, object]
     early: "Learned | None" = None
 
 
-def from_judgments(known: Known, pairs: Pairs) -> Learned:
+@dataclass(frozen=True)
+class Evidence:
+    """The features of every pair, and a first estimate of its relevance by `word_interactions`."""
+
+    features: NDArray[np.floating]
+    relevance: Floats
+
+    @classmethod
+    def of(
+        cls,
+        observations: Observations,
+        clicks: Floats,
+        searches: Floats,
+        similarity: Similarity,
+        *,
+        seed: int = 0,
+        threads: int = 1,
+    ) -> "Evidence":
+        """Compute the features from the clicks of each pair and the number of searches of each query."""
+        rate = initial_query_rate(observations, clicks, searches)
+        interactions = word_interactions.log_odds(
+            similarity.text_match, observations, clicks, rate, seed=seed, threads=threads
+        )
+        signals = Signals.of(observations, clicks, rate, similarity, interactions)
+        relevance = 1 / (1 + np.exp(-interactions)) if clicks.any() else np.zeros(len(observations))
+        return cls(feature_matrix(signals, dtype=np.float16, threads=threads), relevance)
+
+
+def from_judgments(data: TrainingData, observations: Observations) -> Learned:
     """Graded judgments are the demand; nothing is learned."""
-    gains = pairs.clicks(known.clicks_of("retriever", "ranker"))
-    return Learned(gains, np.zeros(pairs.queries), {})
+    gains = observations.clicks(data.clicks_of("retriever", "ranker"))
+    return Learned(gains, np.zeros(observations.queries), {})
 
 
-def from_clicks(known: Known, pairs: Pairs, *, seed: int, threads: int, progress: Progress) -> Learned:
+def from_clicks(
+    data: TrainingData,
+    observations: Observations,
+    *,
+    seed: int,
+    threads: int,
+    progress: Progress,
+) -> Learned:
     """Fit on the retriever's split, choose settings on the ranker's split, and fit again on both."""
-    around = Surroundings.of(known.texts, known.names, known.titles, pairs)
+    similarity = Similarity.of(data.texts, data.names, data.titles, observations)
     progress.advance(1, STEPS)
-    early, first, chosen, report = None, None, Shrinkage(3.0), dict[str, object]()
-    if known.held.num_rows and known.clicks_of("retriever").num_rows:
-        clicks, searches = pairs.clicks(known.clicks_of("retriever")), known.issued("retriever")
-        early = believe(pairs, clicks, searches, around, models=1, seed=seed, threads=threads)
-        progress.advance(3, STEPS)
-        later = pairs.clicks(known.clicks_of("ranker"))
-        told = {choice: likelihood(early.rates(pairs, choice), pairs, later) for choice in CHOICES}
-        chosen = max(told, key=lambda choice: told[choice])
-        first = Learned(early.rates(pairs, chosen), early.volume, {})
+    clicks = observations.clicks(data.clicks_of("retriever", "ranker"))
+    searches = data.searches_of("retriever", "ranker")
+    evidence = Evidence.of(observations, clicks, searches, similarity, seed=seed, threads=threads)
+    progress.advance(3, STEPS)
+    relevance, shrinkage = evidence.relevance, Shrinkage(3.0)
+    first, report = None, dict[str, object]()
+    early_clicks = observations.clicks(data.clicks_of("retriever"))
+    if data.held_out.num_rows and early_clicks.any():
+        early = fit_posterior(
+            evidence.features,
+            observations,
+            early_clicks,
+            data.searches_of("retriever"),
+            prior=relevance,
+            models=EARLY_MODELS,
+            seed=seed,
+            threads=threads,
+        )
+        progress.advance(5, STEPS)
+        validation = early.log_likelihoods(observations, observations.clicks(data.clicks_of("ranker")))
+        relevance, shrinkage = early.relevance, max(validation, key=lambda choice: validation[choice])
+        first = Learned(early.demand(observations, shrinkage), early.query_rate, {})
         report = {
-            "shrinkage": _as_json(chosen),
-            "validation": [{**_as_json(choice), "likelihood": value} for choice, value in told.items()],
+            "shrinkage": _as_json(shrinkage),
+            "validation": [{**_as_json(choice), "likelihood": v} for choice, v in validation.items()],
         }
-    found = believe(
-        pairs,
-        pairs.clicks(known.clicks_of("retriever", "ranker")),
-        known.issued("retriever", "ranker"),
-        around,
-        prior=early.relevance if early else None,
-        seed=seed,
-        threads=threads,
+    final = fit_posterior(
+        evidence.features, observations, clicks, searches, prior=relevance, seed=seed, threads=threads
     )
-    return Learned(found.rates(pairs, chosen), found.volume, report, first)
+    return Learned(final.demand(observations, shrinkage), final.query_rate, report, first)
+
+
+def fit_posterior(
+    features: NDArray[np.floating],
+    observations: Observations,
+    clicks: Floats,
+    searches: Floats,
+    *,
+    prior: Floats,
+    models: int = MODELS,
+    seed: int = 0,
+    threads: int = 1,
+) -> Posterior:
+    """Estimate query rates and relevance in turn, because each needs the other; `prior` is an earlier relevance."""
+    start = initial_query_rate(observations, clicks, searches)
+    rate = update_query_rate(observations, clicks, searches, prior, start)
+    relevance = relevance_prior.fit(
+        features, observations, clicks, rate, models=models, seed=seed, threads=threads
+    )
+    return Posterior(clicks, relevance, update_query_rate(observations, clicks, searches, relevance, rate))
 
 
 def _as_json(shrinkage: Shrinkage) -> dict[str, float | str]:

@@ -11,9 +11,9 @@ from scipy.sparse import csr_array
 
 from wayword.config import DemandConfig
 from wayword.demand.artefact import DEMAND, EARLY, EXPOSURE, OWN
-from wayword.demand.known import GAIN, read
 from wayword.demand.learning import STEPS, Learned, from_clicks, from_judgments
-from wayword.demand.pairs import Pairs
+from wayword.demand.observations import Observations
+from wayword.demand.training_data import read
 from wayword.engines.tables import fetch_numbered, tables_in
 from wayword.logs import contexts_stage
 from wayword.logs.contexts import PREFIX
@@ -24,6 +24,7 @@ from wayword.store.stage import (
     Report,
     threads,
 )
+from wayword.utility import VARIANTS
 
 LEAST = 0.002
 """A document is left out of a query's demand if it is this improbable beside one that is surely wanted."""
@@ -33,33 +34,36 @@ def write(out: Path, at: Folders, config: DemandConfig, variant: str, progress: 
     """Fill `out`; `variant` is `unbiased`, or how judgments are measured."""
     with tables_in(out) as engine:
         fetch_numbered(engine, at)
-        known = read(engine, variant)
-    pairs = Pairs.of(known.exposures, known.clicks_of("retriever", "ranker"), most=config.max_pairs)
-    if variant in GAIN:
-        learned = from_judgments(known, pairs)
+        data = read(engine, variant)
+    clicks = data.clicks_of("retriever", "ranker")
+    observations = Observations.of(data.exposures, clicks, max_pairs=config.max_pairs)
+    if VARIANTS[variant].whole:
+        learned = from_judgments(data, observations)
     else:
-        learned = from_clicks(known, pairs, seed=config.seed, threads=threads(), progress=progress)
+        learned = from_clicks(data, observations, seed=config.seed, threads=threads(), progress=progress)
     progress.advance(STEPS - 1, STEPS)
-    WeightedRows.from_matrix(csr_array(known.exposures.T)).save(out, EXPOSURE)
-    kept = save(out, pairs, learned)
+    WeightedRows.from_matrix(csr_array(data.exposures.T)).save(out, EXPOSURE)
+    kept = save(out, observations, learned)
     if learned.early and contexts_stage.load(at["contexts"]).column_names != [PREFIX]:
         (out / EARLY).mkdir()
-        save(out / EARLY, pairs, learned.early)
-    volume = learned.volume
+        save(out / EARLY, observations, learned.early)
+    rate = learned.query_rate
     return {
-        "pairs": len(pairs),
+        "pairs": len(observations),
         "pairs in demand": kept,
-        "volume differs by query": bool(len(volume) and np.ptp(volume) > 0.2 * volume.mean()),
+        "query rates differ": bool(len(rate) and np.ptp(rate) > 0.2 * rate.mean()),
         **learned.report,
     }
 
 
-def save(folder: Path, pairs: Pairs, learned: Learned) -> int:
+def save(folder: Path, observations: Observations, learned: Learned) -> int:
     """Write the demand of each query, without what is hardly wanted, and its own utility. Returns the pairs kept."""
-    kept = learned.rates > LEAST * learned.volume[pairs.query]
-    query, rates = pairs.query[kept], learned.rates[kept]
-    matrix = csr_array((rates, (query, pairs.document[kept])), shape=(pairs.queries, pairs.documents))
-    own = np.bincount(query, weights=(learned.rates * pairs.p)[kept], minlength=pairs.queries)
+    kept = learned.demand > LEAST * learned.query_rate[observations.query]
+    query, demand = observations.query[kept], learned.demand[kept]
+    shape = (observations.queries, observations.documents)
+    matrix = csr_array((demand, (query, observations.document[kept])), shape=shape)
+    utility = (learned.demand * observations.propensity)[kept]
+    own = np.bincount(query, weights=utility, minlength=observations.queries)
     WeightedRows.from_matrix(matrix).save(folder, DEMAND)
     np.save(folder / f"{OWN}.npy", own.astype(np.float32), allow_pickle=False)
-    return len(rates)
+    return len(demand)

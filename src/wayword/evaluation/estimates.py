@@ -27,11 +27,9 @@ from wayword.bootstrap import interval, resample_each
 from wayword.completion.candidates import Candidates
 from wayword.config import EvaluationConfig
 from wayword.engines import Engine
-from wayword.utility import CUTOFFS, DEEPEST, VARIANTS, Measure, of_documents, of_searches, position_weights
+from wayword.utility import CUTOFFS, DEEPEST, VARIANTS, Floats, Measure, of_documents, of_searches, utility_at
 
 UTILITY, LIST_UTILITY = METRICS = ("utility", "list_utility")
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -187,7 +185,7 @@ def at_cutoffs(outcome: Outcomes) -> dict[tuple[str, int], Floats]:
     """Σ_{j≤k} v_j û(s, q_j) per test search for each (policy, k) that means something: of a policy that is one query
     per search, such as the logged one and the oracle, only k = 1 does."""
     return {
-        (name, k): utility[:, :k] @ position_weights(k)[: utility.shape[1]]
+        (name, k): utility_at(utility, k)
         for name, utility in outcome.lists.items()
         for k in CUTOFFS
         if k == 1 or utility.shape[1] > 1

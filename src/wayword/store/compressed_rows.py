@@ -100,6 +100,11 @@ class CompressedRows:
         """(offsets, values, …): the arguments of compiled functions."""
         return self.offsets, self.values
 
+    @property
+    def indexed(self) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """(offsets, values), whatever other arrays there are."""
+        return self.offsets, self.values
+
     def __len__(self) -> int:
         """The number of rows."""
         return len(self.offsets) - 1

@@ -1,4 +1,4 @@
-"""What others tell of a pair: against loops in plain Python, and without the pair's own clicks."""
+"""Features of a pair: against loops in plain Python, and without the pair's own clicks."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -11,22 +11,34 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from slow_wording import slow_wording
+from slow_text_match import slow_text_match
 from small_graphs import Small, clicked, smalls
 
-from wayword.demand import evidence as module
-from wayword.demand import relevance, surroundings
-from wayword.demand.evidence import GROUPS, NAMES, RISING, evidence
-from wayword.demand.pairs import Pairs
-from wayword.demand.surroundings import Near
+from wayword.demand import click_sums, relevance_prior, similarity
+from wayword.demand import features as listed
+from wayword.demand import signals as module
+from wayword.demand.features import FEATURES, GROUPS, Feature, feature_matrix
+from wayword.demand.observations import Floats, Observations
+from wayword.demand.signals import Signals
+from wayword.demand.similarity import Neighbours, Similarity
+
+NAMES = [feature.name for feature in FEATURES]
+MONOTONE = {feature.name for feature in FEATURES if feature.monotone}
 
 Pair = tuple[int, int]
 Vector = dict[object, float]
 
 
-def told(small: Small) -> NDArray[np.float32]:
+def matrix_of(
+    pairs: Observations, clicks: Floats, query_rate: Floats, similar: Similarity, threads: int = 1
+) -> NDArray[np.floating]:
+    signals = Signals.of(pairs, clicks, query_rate, similar, np.zeros(len(pairs)))
+    return feature_matrix(signals, threads=threads)
+
+
+def rows_of(small: Small, threads: int = 1) -> NDArray[np.floating]:
     pairs = small.pairs()
-    return evidence(pairs, small.of_pairs(pairs), small.volume, small.around(pairs), np.zeros(len(pairs)))
+    return matrix_of(pairs, small.of_pairs(pairs), small.query_rate, small.similarity(pairs), threads)
 
 
 class Slow:
@@ -38,7 +50,7 @@ class Slow:
         self.pairs = [(q, a) for q in range(queries) for a in range(documents) if small.p[q, a] > 0]
         self.fold = dict(zip(self.pairs, module.folds(small.pairs()).tolist(), strict=True))
         self.clicks = {pair: float(small.clicks[pair]) for pair in self.pairs}
-        self.expected = {(q, a): float(small.volume[q] * small.p[q, a]) for q, a in self.pairs}
+        self.expected = {(q, a): float(small.query_rate[q] * small.p[q, a]) for q, a in self.pairs}
         self.mean = max(sum(self.clicks.values()) / max(sum(self.expected.values()), 1e-12), 1e-9)
         words = [text.split() for text in small.texts]
         self.word_vectors = self._word_vectors(words)
@@ -46,15 +58,15 @@ class Slow:
         first = [self._first(q, 20) for q in range(queries)]
         self.pages = [dict(page) for page in first]
         self.near_pages = nearest(self.pages)
-        self.alike = nearest(
+        self.similar_documents = nearest(
             [{q: page[a] for q, page in enumerate(first) if a in page} for a in range(documents)]
         )
         self.groups: dict[str, list[set[int]]] = {
-            "words": groups(words),
-            "phrases": groups([pairwise(w) for w in words]),
-            "beginnings": groups([[tuple(w[:n]) for n in range(1, len(w) + 1)] for w in words]),
-            "endings": groups([[tuple(w[-n:]) for n in (1, 2, 3)] for w in words]),
-            "pages": groups([self._first(q, 3) for q in range(queries)]),
+            "word": groups(words),
+            "phrase": groups([pairwise(w) for w in words]),
+            "prefix": groups([[tuple(w[:n]) for n in range(1, len(w) + 1)] for w in words]),
+            "suffix": groups([[tuple(w[-n:]) for n in (1, 2, 3)] for w in words]),
+            "result": groups([self._first(q, 3) for q in range(queries)]),
         }
 
     def _first(self, query: int, most: int) -> dict[object, float]:
@@ -101,17 +113,19 @@ class Slow:
             queries.append(sum(self.clicks[r] > 0 for r in rest))
         best = max(range(len(rates)), key=lambda n: rates[n], default=None)
         weight = sum(n / size for n, size in zip(clicks, sizes, strict=True))
-        hoped = sum(d / size for d, size in zip(expected, sizes, strict=True))
+        expected_weight = sum(d / size for d, size in zip(expected, sizes, strict=True))
         return {
-            "best": 0.0 if best is None else rates[best],
-            "clicks": 0.0 if best is None else clicks[best],
-            "expected": 0.0 if best is None else expected[best],
-            "second": sorted([0.0, 0.0, *rates])[-2],
-            "queries": float(max(queries, default=0)),
-            "share": max((n / (size - 1) for n, size in zip(queries, sizes, strict=True)), default=0.0),
-            "lift": sum(log(rate / self.document_rate(pair)) for rate in rates),
-            "rate": (weight + 0.1 * self.mean) / (hoped + 0.1),
-            "weight": weight,
+            "best_rate": 0.0 if best is None else rates[best],
+            "best_clicks": 0.0 if best is None else clicks[best],
+            "best_expected_clicks": 0.0 if best is None else expected[best],
+            "second_rate": sorted([0.0, 0.0, *rates])[-2],
+            "clicking_queries": float(max(queries, default=0)),
+            "clicking_share": max(
+                (n / (size - 1) for n, size in zip(queries, sizes, strict=True)), default=0.0
+            ),
+            "log_lift": sum(log(rate / self.document_rate(pair)) for rate in rates),
+            "rate": (weight + 0.1 * self.mean) / (expected_weight + 0.1),
+            "clicks": weight,
         }
 
     def of_neighbours(
@@ -121,7 +135,7 @@ class Slow:
         return sum(s * c for (c, _), s in found), sum(s * e for (_, e), s in found)
 
     def of_similar(self, pair: Pair) -> tuple[float, float]:
-        found = [((pair[0], a), s) for a, s in self.alike[pair[1]] if (pair[0], a) in self.clicks]
+        found = [((pair[0], a), s) for a, s in self.similar_documents[pair[1]] if (pair[0], a) in self.clicks]
         return (
             sum(s * (self.clicks[r] > 0) for r, s in found),
             sum(s * (1 - exp(-self.expected[r])) for r, s in found),
@@ -131,37 +145,50 @@ class Slow:
         q, a = pair
         everywhere = range(len(self.small.texts))
         row = {
-            "log_p": log(self.small.p[q, a]),
+            "log_propensity": log(self.small.p[q, a]),
             "document_rate": self.document_rate(pair),
             "document_clicks": sum(self.clicks[r] for r in self.others(pair, everywhere)),
-            "other_documents": float(sum(self.clicks[r] > 0 for r in self.pairs if r[0] == q and r[1] != a)),
-            "document_pages": float(sum(r[1] == a for r in self.pairs)),
-            "page_size": float(sum(r[0] == q for r in self.pairs)),
-            "words": float(len(self.small.texts[q].split())),
+            "other_clicked_documents": float(
+                sum(self.clicks[r] > 0 for r in self.pairs if r[0] == q and r[1] != a)
+            ),
+            "returning_queries": float(sum(r[1] == a for r in self.pairs)),
+            "returned_documents": float(sum(r[0] == q for r in self.pairs)),
+            "word_count": float(len(self.small.texts[q].split())),
         }
         for kind in GROUPS:
-            row |= {f"{kind}_{what}": value for what, value in self.of_group(pair, kind).items()}
-        both = {"near_pages": self.near_pages, "near_words": self.near_words}
+            row |= {f"{kind}_group_{what}": value for what, value in self.of_group(pair, kind).items()}
+        both = {"page_neighbours": self.near_pages, "word_neighbours": self.near_words}
         for kind, near in both.items():
             n, d = self.of_neighbours(pair, near, lambda r: (self.clicks[r], self.expected[r]))
-            row |= {f"{kind}_clicks": n, f"{kind}_expected": d, f"{kind}_rate": (n + self.mean) / (d + 1)}
+            row |= {
+                f"{kind}_clicks": n,
+                f"{kind}_expected_clicks": d,
+                f"{kind}_rate": (n + self.mean) / (d + 1),
+            }
             row[f"{kind}_closest"] = max(
                 (s for o, s in near[q] if self.clicks.get((o, a), 0) > 0), default=0.0
             )
         n, d = self.of_similar(pair)
-        row |= {"alike_clicks": n, "alike_expected": d, "alike_rate": n / (d + 0.1)}
-        row["alike_closest"] = max(
-            (s for o, s in self.alike[a] if self.clicks.get((q, o), 0) > 0), default=0.0
+        row |= {
+            "similar_documents_clicks": n,
+            "similar_documents_expected_clicks": d,
+            "similar_documents_rate": n / (d + 0.1),
+        }
+        row["similar_documents_closest"] = max(
+            (s for o, s in self.similar_documents[a] if self.clicks.get((q, o), 0) > 0), default=0.0
         )
-        for kind, near in (("alike_pages", self.near_pages), ("alike_words", self.near_words)):
+        for kind, near in (
+            ("similar_documents_of_page_neighbours", self.near_pages),
+            ("similar_documents_of_word_neighbours", self.near_words),
+        ):
             n, d = self.of_neighbours(pair, near, self.of_similar)
-            row |= {f"{kind}_clicks": n, f"{kind}_expected": d, f"{kind}_rate": n / (d + 0.1)}
-        for kind, vectors in (("everyone_pages", self.pages), ("everyone_words", self.word_vectors)):
+            row |= {f"{kind}_clicks": n, f"{kind}_expected_clicks": d, f"{kind}_rate": n / (d + 0.1)}
+        for kind, vectors in (("page_cosine", self.pages), ("word_cosine", self.word_vectors)):
             near_by = {r: cosine(vectors[q], vectors[r[0]]) for r in self.others(pair, everywhere)}
             n, d = (sum(s * counts[r] for r, s in near_by.items()) for counts in (self.clicks, self.expected))
             rate = (n + 0.3 * self.mean) / (d + 0.3)
-            row |= {f"{kind}_clicks": n, f"{kind}_expected": d, f"{kind}_rate": rate}
-        return row | slow_wording(self.small, pair) | {"lexicon": 0.0}
+            row |= {f"{kind}_clicks": n, f"{kind}_expected_clicks": d, f"{kind}_rate": rate}
+        return row | slow_text_match(self.small, pair) | {"word_interactions": 0.0}
 
 
 def groups(tokens: Iterable[Iterable[object]]) -> list[set[int]]:
@@ -189,7 +216,7 @@ def nearest(vectors: list[Vector]) -> list[list[tuple[int, float]]]:
 @settings(max_examples=60, deadline=None)
 @given(smalls())
 def test_every_column_is_that_of_the_slow_reference(small: Small) -> None:
-    slow, found = Slow(small), told(small)
+    slow, found = Slow(small), rows_of(small)
     assert found.shape == (len(slow.pairs), len(NAMES))
     for at, pair in enumerate(slow.pairs):
         expected = slow.row(pair)
@@ -197,6 +224,52 @@ def test_every_column_is_that_of_the_slow_reference(small: Small) -> None:
         assert dict(zip(NAMES, found[at].tolist(), strict=True)) == pytest.approx(
             expected, rel=2e-5, abs=2e-5
         )
+
+
+@settings(max_examples=10, deadline=None)
+@given(smalls())
+def test_any_number_of_threads_gives_the_same(small: Small) -> None:
+    assert np.array_equal(rows_of(small), rows_of(small, threads=3))
+
+
+def test_half_precision_keeps_three_digits_and_bounds_what_is_larger() -> None:
+    clicks = np.array([[1e6, 1.0], [0.0, 3.0]])
+    small = Small(["a b", "a c"], np.full((2, 2), 1 / 3), clicks, np.full(2, 2.0))
+    pairs = small.pairs()
+    signals = Signals.of(
+        pairs, small.of_pairs(pairs), small.query_rate, small.similarity(pairs), np.zeros(len(pairs))
+    )
+    exact, half = (feature_matrix(signals, dtype=dtype) for dtype in (np.float32, np.float16))
+    assert exact.max() > 1e6
+    assert half.astype(np.float64) == pytest.approx(np.clip(exact, -65504, 65504), rel=1e-3, abs=1e-6)
+
+
+@pytest.mark.parametrize("monotone", [False, True])
+def test_an_entry_of_the_list_is_a_feature_of_the_model(
+    monkeypatch: pytest.MonkeyPatch, monotone: bool
+) -> None:
+    """The recipe "Add a feature" of CONTRIBUTING. Documents of low numbers are relevant, those of high ones are not:
+    the model learns so from the new feature, unless it must not decrease with it."""
+
+    def document_number(signals: Signals) -> NDArray[np.float64]:
+        return signals.observations.document.astype(np.float64)
+
+    others = [feature for feature in FEATURES if feature.name == "log_propensity"]
+    monkeypatch.setattr(
+        listed, "FEATURES", [*others, Feature("document_number", document_number, monotone=monotone)]
+    )
+    rng = np.random.default_rng(0)
+    p = np.full((300, 20), 0.5)
+    clicks = rng.poisson(np.where(np.arange(20) < 5, 2.0, 0.02) * p).astype(np.float64)
+    small = Small([f"q{n}" for n in range(300)], p, clicks, np.full(300, 4.0))
+    pairs, matrix = small.pairs(), rows_of(small)
+    assert matrix[:, 1].tolist() == pairs.document.tolist()
+    relevance = relevance_prior.fit(matrix, pairs, small.of_pairs(pairs), small.query_rate)
+    low, high = relevance[pairs.document < 5].mean(), relevance[pairs.document >= 5].mean()
+    if monotone:
+        assert low <= high
+    else:
+        assert low > 5 * high
 
 
 @settings(max_examples=60, deadline=None)
@@ -208,7 +281,7 @@ def test_no_click_on_a_pair_enters_its_own_row(small: Small, data: st.DataObject
     p, clicks = np.zeros((queries + 1, documents + 1)), np.zeros((queries + 1, documents + 1))
     p[:queries, :documents], clicks[:queries, :documents] = small.p, small.clicks
     p[-1, -1], clicks[-1, -1] = 0.5, 10.0
-    apart = Small([*small.texts, "elsewhere"], p, clicks, np.r_[small.volume, 2.0])
+    apart = Small([*small.texts, "elsewhere"], p, clicks, np.r_[small.query_rate, 2.0])
     pairs = apart.pairs()
     own = data.draw(st.integers(0, len(pairs) - 1))
     at = (int(pairs.query[own]), int(pairs.document[own]))
@@ -218,7 +291,7 @@ def test_no_click_on_a_pair_enters_its_own_row(small: Small, data: st.DataObject
     changed = clicks.copy()
     changed[at] += more
     changed[-1, -1] -= more
-    before, after = told(apart), told(replace(apart, clicks=changed))
+    before, after = rows_of(apart), rows_of(replace(apart, clicks=changed))
     assert np.array_equal(before[own], after[own])
 
 
@@ -230,7 +303,7 @@ def test_other_numbers_for_queries_and_documents_give_the_same_rows(
     queries = data.draw(st.permutations(range(small.p.shape[0])))
     documents = data.draw(st.permutations(range(small.p.shape[1])))
     other = small.permuted(queries, documents)
-    found, pairs = told(small), other.pairs()
+    found, pairs = rows_of(small), other.pairs()
     row = {
         pair: at
         for at, pair in enumerate(
@@ -244,7 +317,7 @@ def test_other_numbers_for_queries_and_documents_give_the_same_rows(
     fold = module.folds(small.pairs())[same]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "folds", lambda _: fold)
-        matrix = told(other)
+        matrix = rows_of(other)
     assert matrix == pytest.approx(found[same], rel=1e-5, abs=1e-5)
 
 
@@ -265,20 +338,20 @@ def test_more_clicks_elsewhere_never_lower_what_must_not_fall(small: Small, data
     other = data.draw(st.sampled_from(others))
     clicks = small.clicks.copy()
     clicks[pairs.query[other], pairs.document[other]] += 2.0
-    before, after = told(small), told(replace(small, clicks=clicks))
+    before, after = rows_of(small), rows_of(replace(small, clicks=clicks))
     groups_of_texts = [
         n for n in NAMES if not n.startswith("clicked")
     ]  # a click changes who is in these groups
     for column, name in enumerate(NAMES):
-        if name in RISING and name in groups_of_texts and not name.startswith("alike"):
+        if name in MONOTONE and name in groups_of_texts and not name.startswith("similar_documents"):
             assert after[own, column] >= before[own, column] - 1e-6, name
     assert after[own, NAMES.index("document_clicks")] == before[own, NAMES.index("document_clicks")] + 2
 
 
 def test_nearest_are_the_largest_cosines_and_ties_go_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """Row 0 meets row 3 before rows 1 and 2, which are as near."""
-    monkeypatch.setattr(surroundings, "NEIGHBOURS", 2)
-    near = Near.of(csr_array(np.array([[1.0, 1, 0], [0, 1, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]])))
+    monkeypatch.setattr(similarity, "NEIGHBOURS", 2)
+    near = Neighbours.of(csr_array(np.array([[1.0, 1, 0], [0, 1, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]])))
     assert near.other[0].tolist() == [1, 2]
     assert near.similarity[0].tolist() == pytest.approx([sqrt(0.5)] * 2)
     assert near.other[1].tolist() == [2, 0]
@@ -288,48 +361,48 @@ def test_nearest_are_the_largest_cosines_and_ties_go_by_number(monkeypatch: pyte
 def test_a_group_too_large_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compiled code keeps the constants of its time, so the plain function is asked."""
     small = Small(["a b", "a c", "a d"], np.full((3, 1), 0.5), np.array([[1.0], [2.0], [0.0]]), np.ones(3))
-    column = NAMES.index("words_clicks")
-    assert told(small)[:, column].tolist() == [2.0, 1.0, 3.0]
-    plain = getattr(module._of_groups, "py_func", module._of_groups)
-    monkeypatch.setattr(module, "_of_groups", plain)
-    monkeypatch.setattr(module, "LARGEST_GROUP", 2)
-    assert told(small)[:, column].tolist() == [0.0, 0.0, 0.0]
+    column = NAMES.index("word_group_best_clicks")
+    assert rows_of(small)[:, column].tolist() == [2.0, 1.0, 3.0]
+    plain = getattr(click_sums.group_clicks, "py_func", click_sums.group_clicks)
+    monkeypatch.setattr(module, "group_clicks", plain)
+    monkeypatch.setattr(click_sums, "LARGEST_GROUP", 2)
+    assert rows_of(small)[:, column].tolist() == [0.0, 0.0, 0.0]
 
 
 def test_what_too_many_share_makes_nobody_near(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = csr_array(np.array([[1.0, 0], [1, 1], [1, 1]]))
-    assert Near.of(vectors).other[0, :3].tolist() == [1, 2, -1]
-    plain = getattr(surroundings._nearest, "py_func", surroundings._nearest)
-    monkeypatch.setattr(surroundings, "_nearest", plain)
-    monkeypatch.setattr(surroundings, "LARGEST_GROUP", 2)
-    assert Near.of(vectors).other[:, :2].tolist() == [[-1, -1], [2, -1], [1, -1]]
+    assert Neighbours.of(vectors).other[0, :3].tolist() == [1, 2, -1]
+    plain = getattr(similarity._nearest, "py_func", similarity._nearest)
+    monkeypatch.setattr(similarity, "_nearest", plain)
+    monkeypatch.setattr(similarity, "LARGEST_GROUP", 2)
+    assert Neighbours.of(vectors).other[:, :2].tolist() == [[-1, -1], [2, -1], [1, -1]]
 
 
 def test_a_pasted_text_begins_few_groups() -> None:
     small = Small(
         [" ".join(map(str, range(5000))), "0 1"], np.full((2, 1), 0.5), np.zeros((2, 1)), np.ones(2)
     )
-    assert small.around(small.pairs()).groups["beginnings"].shape == (8, 2)
+    assert small.similarity(small.pairs()).groups["prefix"].shape == (8, 2)
 
 
 def test_what_was_clicked_says_nothing_of_who_is_alike() -> None:
     """Clicks were logged at other ranks than the page has now, one on a document that it no longer has."""
     returned = csr_array(np.array([[1.0, 0.5, 0.0], [0.0, 1.0, 0.5]]))
-    moved = Pairs.of(returned, clicked((0, 1, 3.0, 3.0), (1, 0, 1.0, 4.0)))
+    moved = Observations.of(returned, clicked((0, 1, 3.0, 3.0), (1, 0, 1.0, 4.0)))
     names, titles = ["fox", "bird", "fish"], [""] * 3
     before, after = (
-        surroundings.Surroundings.of(["a b", "b c"], names, titles, pairs)
-        for pairs in (Pairs.of(returned, clicked()), moved)
+        Similarity.of(["a b", "b c"], names, titles, pairs)
+        for pairs in (Observations.of(returned, clicked()), moved)
     )
-    assert np.array_equal(before.pages.toarray(), after.pages.toarray())
-    assert before.wording.first.tolist() == after.wording.first.tolist() == [0, 1]
-    assert before.wording.titles.values.tolist() == after.wording.titles.values.tolist()
-    on_page = moved.shown > 0
+    assert np.array_equal(before.page_vectors.toarray(), after.page_vectors.toarray())
+    assert before.text_match.first.tolist() == after.text_match.first.tolist() == [0, 1]
+    assert before.text_match.titles.values.tolist() == after.text_match.titles.values.tolist()
+    on_page = moved.current_propensity > 0
     assert on_page.tolist() == [True, True, False, True, True]
     clicks = np.array([0.0, 3.0, 1.0, 0.0, 0.0])
-    found = evidence(moved, clicks, np.ones(2), after, np.zeros(5))[on_page]
-    assert np.exp(found[:, NAMES.index("log_p")]).tolist() == [1.0, 0.5, 1.0, 0.5]
-    assert found[:, NAMES.index("page_size")].tolist() == [2.0] * 4
+    found = matrix_of(moved, clicks, np.ones(2), after)[on_page]
+    assert np.exp(found[:, NAMES.index("log_propensity")]).tolist() == [1.0, 0.5, 1.0, 0.5]
+    assert found[:, NAMES.index("returned_documents")].tolist() == [2.0] * 4
 
 
 def test_few_documents_with_many_clicks_do_not_give_the_pair_away() -> None:
@@ -347,9 +420,9 @@ def test_few_documents_with_many_clicks_do_not_give_the_pair_away() -> None:
     small = Small([f"x{q}" for q in range(queries)], p, clicks, np.full(queries, 2.0))
     pairs = small.pairs()
     own = small.of_pairs(pairs)
-    learned = relevance.fit(told(small), pairs, own, small.volume)
+    learned = relevance_prior.fit(rows_of(small), pairs, own, small.query_rate)
     for place in (1.0, 0.5):
-        at = pairs.p == place
+        at = pairs.propensity == place
         assert learned[at & (own == 0)].mean() == pytest.approx(0.3, abs=0.06)
         assert learned[at & (own > 0)].mean() == pytest.approx(0.3, abs=0.1)
 
@@ -358,11 +431,11 @@ def test_a_script_without_spaces_is_known_by_its_pages() -> None:
     small = Small(
         ["赤い靴", "赤靴"], np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([[2.0, 0], [0, 0]]), np.ones(2)
     )
-    found = told(small)
-    assert found[:, NAMES.index("words_clicks")].tolist() == [0, 0, 0, 0]
-    assert found[2, NAMES.index("near_pages_clicks")] == pytest.approx(2.0 * (0.5 + 0.5) / (1.0 + 0.25))
+    found = rows_of(small)
+    assert found[:, NAMES.index("word_group_best_clicks")].tolist() == [0, 0, 0, 0]
+    assert found[2, NAMES.index("page_neighbours_clicks")] == pytest.approx(2.0 * (0.5 + 0.5) / (1.0 + 0.25))
 
 
 def test_no_pair_no_row() -> None:
     small = Small(["a", "b"], np.zeros((2, 3)), np.zeros((2, 3)), np.ones(2))
-    assert told(small).shape == (0, len(NAMES))
+    assert rows_of(small).shape == (0, len(NAMES))

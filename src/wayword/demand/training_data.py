@@ -1,4 +1,4 @@
-"""What the log says of queries, documents and clicks, in numbers."""
+"""Training data: queries, documents, rankings and training clicks in numbers, read from the tables of a workspace."""
 
 from dataclasses import dataclass
 
@@ -7,36 +7,34 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy.sparse import csr_array
 
-from wayword.demand.pairs import Floats
+from wayword.demand.observations import Floats
 from wayword.engines import Engine
 from wayword.propensity.exposure import exposure
+from wayword.utility import VARIANTS
 
 HELD_OUT = 8000
-"""So many held-out searches choose the settings."""
-DISCOUNTED = {"dcg": "1 / log2(1 + rank)", "mrr": "1 / CAST(rank AS DOUBLE)"}
-GAIN = {
-    "dcg": "power(2, weight) - 1",
-    "mrr": "CAST(CASE WHEN weight > 0 THEN 1 ELSE 0 END AS DOUBLE)",
-}
+"""Number of held-out searches that choose settings."""
 
 
 @dataclass(frozen=True)
-class Known:
+class TrainingData:
     """Queries and documents are numbered as in the artefact `rankings`."""
 
     texts: list[str]
+    """Of queries."""
     names: list[str]
     titles: list[str]
-    """Of documents; empty where it is not known."""
+    """Of documents; an unknown title is empty."""
     exposures: csr_array
+    """Queries × documents: p[rank]."""
     clicked: pa.Table
-    """split, query, document, weight, looks."""
+    """split, query, document, weight, ips_weight."""
     searches: pa.Table
     """split and query of each training search."""
     complete: bool
-    """Whether searches without a click are logged too."""
-    held: pa.Table
-    """Some clicks of the ranker's split: context, document, looks."""
+    """Whether the log holds searches without a click, too."""
+    held_out: pa.Table
+    """Some clicks of the ranker's split: context, document, ips_weight."""
     in_context: pa.Table
     """split, query, document and context of every training click."""
 
@@ -44,12 +42,12 @@ class Known:
         """The clicks of these splits, one row per query and document."""
         chosen = self.clicked.filter(pc.is_in(self.clicked["split"], value_set=pa.array(splits)))
         summed = chosen.group_by(["query", "document"], use_threads=False).aggregate(
-            [("weight", "sum"), ("looks", "sum")]
+            [("weight", "sum"), ("ips_weight", "sum")]
         )
-        return summed.rename_columns(["query", "document", "weight", "looks"])
+        return summed.rename_columns(["query", "document", "weight", "ips_weight"])
 
-    def issued(self, *splits: str) -> Floats:
-        """How often each query was issued; all alike where only searches with a click are logged."""
+    def searches_of(self, *splits: str) -> Floats:
+        """The number of searches of each query; 1 for every query if only searches with a click are logged."""
         if not self.complete:
             return np.ones(len(self.texts))
         chosen = self.searches.filter(pc.is_in(self.searches["split"], value_set=pa.array(splits)))
@@ -57,29 +55,30 @@ class Known:
         return counts.astype(np.float64) + 0.5
 
 
-def read(engine: Engine, variant: str) -> Known:
-    """From the numbered tables; `variant` is `unbiased`, or how judgments are measured."""
-    weight, discounted = GAIN.get(variant, "weight"), DISCOUNTED.get(variant)
+def read(engine: Engine, variant: str) -> TrainingData:
+    """Read the numbered tables; `variant` is the definition of û (`utility.VARIANTS`)."""
+    utility = VARIANTS[variant]
     texts = engine.arrow("SELECT text FROM queries ORDER BY query")["text"].to_pylist()
     documents = engine.arrow("SELECT id, coalesce(title, '') AS title FROM documents ORDER BY document")
-    p = discounted or "p"
-    law = engine.arrow(f"SELECT rank, {p} AS p FROM propensity ORDER BY rank")
-    ratio = "value" if discounted else "value / p.p"
+    discounts = engine.arrow(
+        f"SELECT looked.rank, {utility.discount} AS p FROM propensity AS looked ORDER BY looked.rank"
+    )
     engine.step(
-        "weighed",
-        f"SELECT search, document, rank, {weight} AS value FROM numbered_clicks WHERE weight > 0",
+        "weighted_clicks",
+        f"""
+        SELECT c.search, c.document, {utility.gain if utility.whole else "c.weight"} AS weight,
+               {utility.gain} AS ips_weight
+        FROM numbered_clicks AS c LEFT JOIN propensity AS logged ON logged.rank = c.rank WHERE c.weight > 0
+        """,
     )
     clicked = engine.arrow(
         f"""
-        SELECT s.split, s.query, c.document, {engine.ordered_sum("c.value", "c.search")} AS weight,
-               {engine.ordered_sum(ratio.replace("value", "c.value"), "c.search")} AS looks
-        FROM weighed AS c JOIN numbered_searches AS s ON s.search = c.search
-        LEFT JOIN propensity AS p ON p.rank = c.rank
+        SELECT s.split, s.query, c.document, {engine.ordered_sum("c.weight", "c.search")} AS weight,
+               {engine.ordered_sum("c.ips_weight", "c.search")} AS ips_weight
+        FROM weighted_clicks AS c JOIN numbered_searches AS s ON s.search = c.search
         WHERE s.split <> 'test' GROUP BY s.split, s.query, c.document ORDER BY s.split, s.query, c.document
         """
     )
-    if not discounted:
-        clicked = _in_clicks(clicked, engine)
     searches = engine.arrow(
         """SELECT split, query FROM numbered_searches WHERE split <> 'test' ORDER BY search"""
     )
@@ -87,15 +86,16 @@ def read(engine: Engine, variant: str) -> Known:
         """SELECT count(*) AS n FROM numbered_searches
            WHERE split <> 'test' AND search NOT IN (SELECT search FROM numbered_clicks)"""
     )["n"][0].as_py()
-    matrix = exposure(
-        engine.arrow("SELECT query, document, rank FROM rankings"), law, (len(texts), documents.num_rows)
-    )
-    return Known(
+    return TrainingData(
         texts,
         documents["id"].to_pylist(),
         documents["title"].to_pylist(),
-        matrix,
-        clicked,
+        exposure(
+            engine.arrow("SELECT query, document, rank FROM rankings"),
+            discounts,
+            (len(texts), documents.num_rows),
+        ),
+        clicked if utility.whole else _effective_counts(clicked, engine),
         searches,
         unclicked > 0.05 * searches.num_rows,
         _held_out(engine),
@@ -103,38 +103,36 @@ def read(engine: Engine, variant: str) -> Known:
     )
 
 
-def _in_clicks(clicked: pa.Table, engine: Engine) -> pa.Table:
-    """Weights as numbers of clicks, whatever their unit: as few as vary as much (Kish's effective number)."""
-    squares, weights = (engine.ordered_sum(what, "value") for what in ("value * value", "value"))
-    unit = engine.arrow(f"SELECT {squares} / {weights} AS unit FROM weighed")["unit"][0].as_py()
-    for name in ("weight", "looks"):
+def _effective_counts(clicked: pa.Table, engine: Engine) -> pa.Table:
+    """Kish's effective count: weights divided by Σw²/Σw, so that they are numbers of clicks in any unit."""
+    squares, weights = (engine.ordered_sum(what, "weight") for what in ("weight * weight", "weight"))
+    unit = engine.arrow(f"SELECT {squares} / {weights} AS unit FROM weighted_clicks")["unit"][0].as_py()
+    for name in ("weight", "ips_weight"):
         place = clicked.column_names.index(name)
         clicked = clicked.set_column(place, name, pc.divide(clicked[name], unit or 1.0))
     return clicked
 
 
 def _held_out(engine: Engine) -> pa.Table:
-    """At most `HELD_OUT` clicked searches of the ranker's split by md5: their contexts and clicks."""
+    """The contexts and clicks of at most `HELD_OUT` clicked searches of the ranker's split, chosen by md5."""
     return engine.arrow(
         f"""
-        SELECT i.context, c.document, c.weight / p.p AS looks
+        SELECT i.context, c.document, c.ips_weight
         FROM (SELECT s.search FROM numbered_searches AS s
-              WHERE s.split = 'ranker' AND s.search IN (SELECT search FROM weighed)
+              WHERE s.split = 'ranker' AND s.search IN (SELECT search FROM weighted_clicks)
                 AND s.search IN (SELECT search FROM instances)
               ORDER BY md5(s.search_id), s.search LIMIT {HELD_OUT}) AS chosen
-        JOIN instances AS i ON i.search = chosen.search JOIN weighed AS w ON w.search = chosen.search
-        JOIN numbered_clicks AS c ON c.search = w.search AND c.document = w.document AND c.rank = w.rank
-        JOIN propensity AS p ON p.rank = c.rank
+        JOIN instances AS i ON i.search = chosen.search JOIN weighted_clicks AS c ON c.search = chosen.search
         ORDER BY i.context, chosen.search, c.document
         """
     )
 
 
 def _in_context(engine: Engine) -> pa.Table:
-    """A search has the columns of all its contexts; the first stands for them."""
+    """The context of each click; a search with several contexts is represented by the first."""
     return engine.arrow(
         """
-        SELECT s.split, s.query, c.document, i.context FROM weighed AS c
+        SELECT s.split, s.query, c.document, i.context FROM weighted_clicks AS c
         JOIN numbered_searches AS s ON s.search = c.search
         JOIN (SELECT search, min(context) AS context FROM instances GROUP BY search) AS i ON i.search = c.search
         WHERE s.split <> 'test' ORDER BY c.search, c.document

@@ -1,4 +1,4 @@
-"""Relevance: the slopes are those of the likelihood, and what is learned is calibrated where few were looked at."""
+"""Relevance prior: the gradients are those of the likelihood; predictions are calibrated at rarely examined ranks."""
 
 import numpy as np
 import pytest
@@ -7,21 +7,21 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from small_graphs import clicked
 
-from wayword.demand import examples as drawn
-from wayword.demand import relevance
-from wayword.demand.evidence import NAMES
-from wayword.demand.pairs import Floats, Pairs
+from wayword.demand import relevance_prior
+from wayword.demand.features import FEATURES
+from wayword.demand.observations import Floats, Observations
 
+NAMES = [feature.name for feature in FEATURES]
 UNUSED = xgb.DMatrix(np.zeros((1, 1)))
 
 
 def test_slopes_are_the_derivative_of_the_loss() -> None:
     rng = np.random.default_rng(0)
     n, step = 40, 1e-3
-    hit, could, weight = rng.random(n) < 0.4, rng.uniform(0.001, 0.999, n), rng.uniform(0.5, 9.0, n)
-    likelihood = relevance._Likelihood(hit, could, weight, np.zeros(n, np.bool_))
+    hit, examination, weight = rng.random(n) < 0.4, rng.uniform(0.001, 0.999, n), rng.uniform(0.5, 9.0, n)
+    likelihood = relevance_prior.Likelihood(hit, examination, weight, np.zeros(n, np.bool_))
     margin = rng.normal(0, 2, n)
-    first, second = likelihood.slopes(margin, UNUSED)
+    first, second = likelihood.gradient(margin, UNUSED)
     for i in range(n):
         sides = []
         for way in (step, -step):
@@ -34,23 +34,24 @@ def test_slopes_are_the_derivative_of_the_loss() -> None:
     # the mean of the second derivative over what may happen: clicked with probability ρ·e, or not
     share = 1 / (1 + np.exp(-margin))
     assert second == pytest.approx(
-        weight * (could * share * (1 - share)) ** 2 / (could * share * (1 - could * share)), rel=1e-5
+        weight * (examination * share * (1 - share)) ** 2 / (examination * share * (1 - examination * share)),
+        rel=1e-5,
     )
 
 
 def test_held_out_pairs_judge_and_teach_nothing() -> None:
     held = np.array([False, True])
-    likelihood = relevance._Likelihood(
+    likelihood = relevance_prior.Likelihood(
         np.array([True, True]), np.array([0.5, 0.25]), np.array([1.0, 3.0]), held
     )
-    first, second = likelihood.slopes(np.zeros(2), UNUSED)
+    first, second = likelihood.gradient(np.zeros(2), UNUSED)
     assert first[0] < 0 < second[0]
     assert first[1] == second[1] == 0
     assert likelihood.loss(np.zeros(2), UNUSED)[1] == pytest.approx(-np.log(0.25 / 2))
 
 
 def test_the_loss_is_minus_the_mean_of_the_logarithms() -> None:
-    likelihood = relevance._Likelihood(
+    likelihood = relevance_prior.Likelihood(
         np.array([True, False]), np.array([0.5, 0.25]), np.array([1.0, 3.0]), np.zeros(2, np.bool_)
     )
     share = 1 / (1 + np.exp(-np.array([0.3, -0.7])))
@@ -59,30 +60,33 @@ def test_the_loss_is_minus_the_mean_of_the_logarithms() -> None:
 
 
 class World:
-    """A column of evidence says the true ρ, another how likely it is looked at, between never and always."""
+    """A feature says the true ρ, another how likely it is looked at, between never and always."""
 
     RHO = (0.05, 0.2, 0.6)
 
     def __init__(self, queries: int = 1500, seed: int = 0) -> None:
         rng = np.random.default_rng(seed)
         p = rng.choice([0.02, 0.1, 0.5, 1.0], (queries, 20))
-        self.pairs = Pairs.of(csr_array(p), clicked())
-        self.volume: Floats = rng.choice([0.5, 3.0], queries)
+        self.pairs = Observations.of(csr_array(p), clicked())
+        self.query_rate: Floats = rng.choice([0.5, 3.0], queries)
         self.kind: NDArray[np.int64] = rng.integers(0, 3, len(self.pairs))
-        self.could = 1 - np.exp(-self.volume[self.pairs.query] * self.pairs.p)
+        self.examination = 1 - np.exp(-self.query_rate[self.pairs.query] * self.pairs.propensity)
         wanted = rng.random(len(self.pairs)) < np.array(self.RHO)[self.kind]
-        rate = np.where(wanted, self.volume[self.pairs.query] * self.pairs.p, 0.0)
+        rate = np.where(wanted, self.query_rate[self.pairs.query] * self.pairs.propensity, 0.0)
         self.clicks: Floats = rng.poisson(rate).astype(np.float64)
-        self.evidence = np.zeros((len(self.pairs), len(NAMES)), np.float32)
-        self.evidence[:, NAMES.index("document_rate")] = self.kind
-        self.evidence[:, NAMES.index("log_p")] = np.log(self.pairs.p)
+        self.features = np.zeros((len(self.pairs), len(NAMES)), np.float32)
+        self.features[:, NAMES.index("document_rate")] = self.kind
+        self.features[:, NAMES.index("log_propensity")] = np.log(self.pairs.propensity)
 
-    def fit(self, volume: Floats | None = None, *, threads: int = 1, seed: int = 0) -> Floats:
-        return relevance.fit(
-            self.evidence,
+    def fit(
+        self, query_rate: Floats | None = None, *, threads: int = 1, seed: int = 0, models: int = 1
+    ) -> Floats:
+        return relevance_prior.fit(
+            self.features,
             self.pairs,
             self.clicks,
-            self.volume if volume is None else volume,
+            self.query_rate if query_rate is None else query_rate,
+            models=models,
             threads=threads,
             seed=seed,
         )
@@ -97,14 +101,14 @@ def test_what_is_looked_at_often_is_learned_as_it_is(world: World) -> None:
     found = world.fit()
     for kind, rho in enumerate(World.RHO):
         for p in (0.5, 1.0):
-            at = (world.kind == kind) & (world.pairs.p == p)
+            at = (world.kind == kind) & (world.pairs.propensity == p)
             assert found[at].mean() == pytest.approx(rho, rel=0.15, abs=0.02), (rho, p)
 
 
 def test_what_is_hardly_looked_at_is_drawn_to_the_mean_but_hardly_taken_for_unwanted(world: World) -> None:
     """ρ = 0.6 is learned as about 0.47 there; a model of clicks says 0.02."""
     found = world.fit()
-    rare = [(world.kind == kind) & (world.pairs.p == 0.02) for kind in range(3)]
+    rare = [(world.kind == kind) & (world.pairs.propensity == 0.02) for kind in range(3)]
     low, middle, high = (float(found[at].mean()) for at in rare)
     assert low < middle < high < World.RHO[2]
     assert high > 0.4
@@ -117,15 +121,15 @@ def test_who_takes_every_pair_without_a_click_for_unwanted_learns_how_often_it_i
     """The same model told that everything was looked at often: far from ρ, near ρ·e."""
     naive = world.fit(np.full(world.pairs.queries, 1e9))
     for p in (0.02, 0.1):
-        at = (world.kind == 2) & (world.pairs.p == p)
+        at = (world.kind == 2) & (world.pairs.propensity == p)
         clicked_share = float((world.clicks[at] > 0).mean())
         assert naive[at].mean() == pytest.approx(clicked_share, rel=0.35)
         assert naive[at].mean() < 0.5 * World.RHO[2]
 
 
 def test_more_threads_give_the_same_to_the_bit(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relevance, "FEW", 0)
-    assert np.array_equal(world.fit(threads=1), world.fit(threads=2))
+    monkeypatch.setattr(relevance_prior, "BLOCK", 1001)
+    assert np.array_equal(world.fit(threads=1, models=3), world.fit(threads=3, models=3))
 
 
 def test_a_seed_is_another_model_and_the_same_again(world: World) -> None:
@@ -134,16 +138,16 @@ def test_a_seed_is_another_model_and_the_same_again(world: World) -> None:
 
 
 def test_fewer_unclicked_pairs_stand_for_all(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drawn, "MOST", len(world.pairs) // 3)
+    monkeypatch.setattr(relevance_prior, "SAMPLE", len(world.pairs) // 3)
     found = world.fit()
     for kind, rho in enumerate(World.RHO):
-        at = (world.kind == kind) & (world.pairs.p == 1.0)
+        at = (world.kind == kind) & (world.pairs.propensity == 1.0)
         assert found[at].mean() == pytest.approx(rho, rel=0.3, abs=0.02)
 
 
 def test_parts_are_predicted_as_the_whole(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = world.fit()
-    monkeypatch.setattr(relevance, "AT_ONCE", 1001)
+    monkeypatch.setattr(relevance_prior, "BLOCK", 1001)
     assert np.array_equal(world.fit(), whole)
 
 

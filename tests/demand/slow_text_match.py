@@ -1,11 +1,11 @@
-"""How alike a query and a document are worded, in plain Python."""
+"""Agreement of a query and a document by text, in plain Python."""
 
 from math import log, log1p
 
 from small_graphs import Small
 
 
-def slow_wording(small: Small, pair: tuple[int, int]) -> dict[str, float]:
+def slow_text_match(small: Small, pair: tuple[int, int]) -> dict[str, float]:
     """For texts, names and titles of lower-case words."""
     query, document = pair
     texts = [set(text.split()) for text in small.texts]
@@ -25,23 +25,23 @@ def slow_wording(small: Small, pair: tuple[int, int]) -> dict[str, float]:
     begun = max(n for n in range(shortest + 1) if names[document][:n] == names[first][:n])
     like = sum(rarity(name | of_name(first)))
     return {
-        "title_of_query": sum(rarity(both)) / sum(rarity(asked)),
-        "title_of_title": sum(rarity(both)) / sum(rarity(title)) if title else 0.0,
-        "title_common": float(len(both)),
-        "title_query_left": sum(rarity(asked - title)),
-        "title_title_left": sum(rarity(title - asked)),
-        "title_query_rarest": max(rarity(asked - title), default=0.0),
-        "title_title_rarest": max(rarity(title - asked), default=0.0),
-        "title_common_rarest": max(rarity(both), default=0.0),
+        "title_query_share": sum(rarity(both)) / sum(rarity(asked)),
+        "title_title_share": sum(rarity(both)) / sum(rarity(title)) if title else 0.0,
+        "title_common_words": float(len(both)),
+        "title_query_rest": sum(rarity(asked - title)),
+        "title_title_rest": sum(rarity(title - asked)),
+        "title_rarest_query_rest": max(rarity(asked - title), default=0.0),
+        "title_rarest_title_rest": max(rarity(title - asked), default=0.0),
+        "title_rarest_common": max(rarity(both), default=0.0),
         "title_words": float(len(title)),
-        "name_in_query": sum(rarity(name & asked)) / sum(rarity(name)) if name else 0.0,
-        "name_like_first": sum(rarity(name & of_name(first))) / like if like else 0.0,
+        "name_query_share": sum(rarity(name & asked)) / sum(rarity(name)) if name else 0.0,
+        "name_first_jaccard": sum(rarity(name & of_name(first))) / like if like else 0.0,
         "name_words": float(len(name)),
-        "name_begins": float(begun),
-        "name_begins_of_first": begun / len(names[first]),
-        "name_begins_of_name": begun / len(names[document]),
+        "name_common_prefix": float(begun),
+        "name_common_prefix_of_first": begun / len(names[first]),
+        "name_common_prefix_of_name": begun / len(names[document]),
         "name_length": float(len(names[document])),
-        "is_first": float(document == first),
+        "name_is_first": float(document == first),
     }
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from small_graphs import Small, smalls
 
-from wayword.demand import examples
-from wayword.demand.lexicon import MANY, PRIOR, STEP, _given, _judge, _learned, margins
+from wayword.demand import word_interactions
+from wayword.demand.word_interactions import MANY, PRIOR, STEP, compiled_pairs, log_odds, predict, train
 
 Key = tuple[object, ...]
 
@@ -21,7 +21,8 @@ Key = tuple[object, ...]
 def found(small: Small, seed: int = 0, threads: int = 1) -> np.ndarray:
     pairs = small.pairs()
     clicks = small.of_pairs(pairs)
-    return margins(small.around(pairs).wording, pairs, clicks, small.volume, seed=seed, threads=threads)
+    text = small.similarity(pairs).text_match
+    return log_odds(text, pairs, clicks, small.query_rate, seed=seed, threads=threads)
 
 
 class Slow:
@@ -29,18 +30,18 @@ class Slow:
 
     def __init__(self, small: Small) -> None:
         pairs = small.pairs()
-        wording, self.clicked = small.around(pairs).wording, small.of_pairs(pairs) > 0
-        self.could = 1 - np.exp(-small.volume[pairs.query] * pairs.p)
+        text, self.clicked = small.similarity(pairs).text_match, small.of_pairs(pairs) > 0
+        self.examination = 1 - np.exp(-small.query_rate[pairs.query] * pairs.propensity)
         self.keys = [
             self._keys(
                 int(a),
                 round(-2 * log(p, 2)),
-                wording.queries.values[wording.queries.offsets[q] : wording.queries.offsets[q + 1]].tolist(),
-                wording.documents.values[
-                    wording.documents.offsets[a] : wording.documents.offsets[a + 1]
-                ].tolist(),
+                text.queries.values[text.queries.offsets[q] : text.queries.offsets[q + 1]].tolist(),
+                text.documents.values[text.documents.offsets[a] : text.documents.offsets[a + 1]].tolist(),
             )
-            for q, a, p in zip(pairs.query.tolist(), pairs.document.tolist(), pairs.p.tolist(), strict=True)
+            for q, a, p in zip(
+                pairs.query.tolist(), pairs.document.tolist(), pairs.propensity.tolist(), strict=True
+            )
         ]
 
     def _keys(self, a: int, place: int, query: list[int], document: list[int]) -> list[Key]:
@@ -68,7 +69,7 @@ class Slow:
         first = sum(map(len, orders[:-1]))
         for at, row in enumerate(row for order in orders for row in order):
             rho = 1 / (1 + exp(-base - sum(weights[key] for key in self.keys[row])))
-            e = self.could[row]
+            e = self.examination[row]
             slope = rho - 1 if self.clicked[row] else e * rho * (1 - rho) / (1 - e * rho)
             most = STEP * min(1, MANY / len(self.keys[row]))
             for key in self.keys[row]:
@@ -90,18 +91,23 @@ def test_it_learns_as_the_slow_reference_does(small: Small, random: Random) -> N
         return
     orders = [random.sample(rows, len(rows)) for _ in range(2)]
     slow = Slow(small)
-    known = _given(small.around(pairs).wording, pairs)
-    base, weights = _learned(
-        known, slow.clicked, slow.could, np.array(rows), np.ones(len(rows)), [np.array(o) for o in orders]
+    known = compiled_pairs(small.similarity(pairs).text_match, pairs)
+    base, weights = train(
+        known,
+        slow.clicked,
+        slow.examination,
+        np.array(rows),
+        np.ones(len(rows)),
+        [np.array(o) for o in orders],
     )
     judged = np.zeros(len(rows))
-    _judge(np.array(rows), known, base, weights, judged)
+    predict(np.array(rows), known, base, weights, judged)
     assert judged.tolist() == pytest.approx(slow.learn(orders), rel=1e-3, abs=1e-3)
 
 
 @settings(max_examples=40, deadline=None)
 @given(smalls(), st.data())
-def test_no_click_on_a_pair_enters_its_own_margin(small: Small, data: st.DataObject) -> None:
+def test_no_click_on_a_pair_enters_its_own_score(small: Small, data: st.DataObject) -> None:
     pairs = small.pairs()
     if len(pairs) < 2:
         return
@@ -120,8 +126,8 @@ def test_any_number_of_threads_gives_the_same(small: Small) -> None:
     assert np.array_equal(found(small), found(small, threads=3))
 
 
-def test_no_click_enters_its_own_margin_where_examples_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(examples, "MOST", 20)
+def test_no_click_enters_its_own_score_where_examples_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(word_interactions, "SAMPLE", 20)
     rng = np.random.default_rng(0)
     clicks = rng.poisson(0.3, (10, 6)).astype(np.float64)
     small = Small([f"a{q} b" for q in range(10)], rng.uniform(0.1, 1.0, (10, 6)), clicks, np.ones(10))
@@ -149,13 +155,13 @@ def test_texts_of_many_words_do_not_make_it_surer_than_right() -> None:
     clicks = rng.poisson(p * (rng.random(p.shape) < rho)).astype(np.float64)
     small = Small(texts, p, clicks, np.ones(queries), [f"{a}" for a in range(documents)], titles)
     pairs = small.pairs()
-    hit, could = small.of_pairs(pairs) > 0, 1 - np.exp(-pairs.p)
+    hit, examination = small.of_pairs(pairs) > 0, 1 - np.exp(-pairs.propensity)
 
     def likelihood(share: np.ndarray) -> float:
-        return float(np.where(hit, np.log(could * share), np.log1p(-could * share)).mean())
+        return float(np.where(hit, np.log(examination * share), np.log1p(-examination * share)).mean())
 
     share = 1 / (1 + np.exp(-found(small)))
-    assert likelihood(share) > likelihood(np.full(len(pairs), hit.sum() / could.sum())) - 0.01
+    assert likelihood(share) > likelihood(np.full(len(pairs), hit.sum() / examination.sum())) - 0.01
 
 
 def test_without_a_click_it_says_nothing() -> None:
