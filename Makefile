@@ -10,7 +10,7 @@ help:                     ## list the targets
 demo: install             ## simulate a world, learn from its clicks, complete (under two minutes)
 	$(BIN)/wayword demo --out demo
 
-reproduce: install .venv/.bert ## the paper's experiments and their report (under 90 minutes)
+reproduce: install .venv/.bert ## the paper's experiments and their report
 	$(BIN)/wayword reproduce --out reproduction
 
 test: install .venv/.bert ## install what the tests need and run them all

@@ -77,10 +77,11 @@ def run_stage(name: str, data: Path, workspace: Path) -> dict[str, float]:
     """Make one artefact; those of the stages before it are there already."""
     from wayword import pipeline
     from wayword.config import Config
+    from wayword.plan import Inputs
     from wayword.progress import Progress
     from wayword.store.workspace import building
 
-    inputs = pipeline.Inputs(data / "clicks.parquet", data / "rankings.parquet")
+    inputs = Inputs(data / "clicks.parquet", data / "rankings.parquet")
     planned = pipeline.stages(Config.parse({"prefixes": {"start": "first-word"}}), inputs, Progress())
     result: dict[str, float] = {}
     with building(workspace, Progress()) as build:

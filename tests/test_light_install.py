@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-EXTRAS = ("pecos", "torch", "transformers", "pyspark", "granian", "starlette", "matplotlib")
+EXTRAS = ("pecos", "torch", "transformers", "pyspark", "granian", "starlette", "matplotlib", "jinja2")
 HEAVY = ("xgboost", "sklearn", "duckdb", "tantivy", "pyarrow", "numpy", "scipy", "rich", "typer")
 BLOCK = f"""
 import sys

@@ -20,7 +20,7 @@ _HOMES = {
     "differences": ("wayword.report.estimates", "differences_of"),
     "estimates": ("wayword.report.estimates", "estimates_of"),
     "read_ubi": ("wayword.logs.ubi.read", "read_ubi"),
-    "reproduce": ("wayword.reproduction.reproduce", "reproduce"),
+    "reproduce": ("wayword.paper.reproduce", "reproduce"),
     "run": ("wayword.pipeline", "run"),
     "simulate": ("wayword.pipeline", "simulate"),
 }
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from wayword.config import Config
     from wayword.errors import WaywordError
     from wayword.logs.ubi.read import read_ubi
+    from wayword.paper.reproduce import reproduce
     from wayword.pipeline import run, simulate
     from wayword.report.estimates import differences_of as differences
     from wayword.report.estimates import estimates_of as estimates
-    from wayword.reproduction.reproduce import reproduce
     from wayword.serving.completer import Completer
     from wayword.store.workspace import Workspace
 

@@ -509,9 +509,7 @@ def reproduce(
             "training-size, context, encoders, guardrails, theory, statistics."
         ),
     ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="A tenth of the clicks and less work: three minutes.")
-    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="A tenth of the clicks and less work.")] = False,
     clicks: Annotated[
         int | None,
         typer.Option(min=1, help="How many clicks. [default: 300000; packages 60000; xmc the paper's]"),
@@ -528,8 +526,8 @@ def reproduce(
 
     One experiment alone: `wayword reproduce --only label-ablations --out reproduction`
     """
+    from wayword.paper.reproduce import reproduce as reproduce_paper
     from wayword.progress import Bars
-    from wayword.reproduction.reproduce import reproduce as reproduce_paper
 
     with Bars(_errors()).shown() as bars:
         written = reproduce_paper(

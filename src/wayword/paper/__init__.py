@@ -1,0 +1,1 @@
+"""The paper's experiments on a simulated world, and a report of them."""

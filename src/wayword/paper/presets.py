@@ -1,0 +1,81 @@
+"""The settings of a reproduction for each world: the paper's where one machine can afford them."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from msgspec import structs
+
+from wayword.config import Config
+from wayword.errors import WaywordError
+from wayword.simulation.worlds import XMC
+
+PAPERS_CLICKS, PAPERS_LABELS, PAPERS_PASSES = 3_842_425, 50_000, 15
+CLICKS = {"debian": 300_000, "debian-pecos": 300_000, "packages": 60_000}
+HALF: dict[str, Any] = {"share": 0.5, "max_contexts": 0}
+"""The paper halves the ranker's training set, and so do we; all contexts of that half are used."""
+SEEDED = ("prefixes", "retriever", "features", "ranker", "evaluation")
+
+
+@dataclass(frozen=True)
+class Preset:
+    """One reproduction: the world, how many clicks are drawn from it, and the effort of each experiment."""
+
+    world: str
+    clicks: int
+    settings: Config
+    document_ranker: str | None = None
+    """xmc only: which ranker answers over the labels."""
+    labels: int | None = None
+    """xmc only: how many of the most frequent labels are documents."""
+    part_right: float | None = 0.7
+    """How often the extra column of the context experiment is right; None where the world has no parts."""
+    encoded: int = 4000
+    """The text encoders are compared on so many contexts to learn from and as many to test on."""
+    effort: float = 1.0
+    """Scales the number of simulated logs of the theory."""
+    quick: bool = False
+    seed: int = 0
+
+    @property
+    def name(self) -> str:
+        """The name of its folders in a workspace that several reproductions share.
+
+        >>> preset("debian").name, preset("debian", quick=True).name, preset("xmc:a/b", clicks=9).name
+        ('debian-300000', 'debian-30000-quick', 'xmc-b-9')
+        """
+        world = f"xmc-{Path(self.world).name}" if self.world.startswith(XMC) else self.world
+        return f"{world}-{self.clicks}{'-quick' * self.quick}"
+
+    def seeded(self, seed: int) -> "Preset":
+        """The same with another seed for everything that is drawn."""
+        tables = {name: structs.replace(getattr(self.settings, name), seed=seed) for name in SEEDED}
+        return replace(self, seed=seed, settings=structs.replace(self.settings, **tables))
+
+
+def preset(world: str, *, clicks: int | None = None, quick: bool = False) -> Preset:
+    """The settings for a world; `quick` spends less on every step, and takes a tenth of the clicks unless their number
+    is given."""
+    if clicks is not None and clicks < 1:
+        raise WaywordError(f"Found clicks = {clicks}; expected at least 1.")
+    known = XMC if world.startswith(XMC) else world
+    tables: dict[str, dict[str, Any]] = {"retriever": {"model": "pecos"}, "ranker": HALF}
+    if known != "packages":  # whose queries are often one word
+        tables["prefixes"] = {"start": "first-word"}
+    if known == XMC:
+        tables["prefixes"] |= {"passes": PAPERS_PASSES}
+        tables["retriever"] |= {"max_instances": 0}
+    chosen = Preset(world, clicks or CLICKS.get(known, PAPERS_CLICKS), Config.parse(tables))
+    if known == XMC:
+        chosen = replace(chosen, document_ranker="pecos", labels=PAPERS_LABELS, part_right=None)
+    return _quick(chosen, tables, clicks or max(1, chosen.clicks // 10)) if quick else chosen
+
+
+def _quick(chosen: Preset, tables: dict[str, dict[str, Any]], clicks: int) -> Preset:
+    settings = {
+        **tables,
+        "retriever": {"model": "pecos", "max_instances": 15_000, "candidates": 20},
+        "ranker": {**HALF, "rounds": 20},
+        "evaluation": {"bootstrap": 300},
+    }
+    return replace(chosen, clicks=clicks, settings=Config.parse(settings), encoded=50, effort=0.1, quick=True)

@@ -1,0 +1,1 @@
+"""A report as a page, as Markdown and as files by themselves."""

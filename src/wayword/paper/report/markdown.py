@@ -1,0 +1,76 @@
+"""A report as Markdown, from Jinja2 templates of fixed prose.
+
+A template shows an exhibit by `{{ table(NAME, TITLE) }}` or `{{ figure(NAME, TITLE) }}`, or with a note below the table
+or above the figure by `{% call table(NAME, TITLE) %}…{% endcall %}`. Values are escaped: they are text, never marks.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from jinja2 import BaseLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from wayword.paper.report.exhibits import Figure, Section, Table, amount, csv_of, number, numeric, shown
+
+TEMPLATES = PackageLoader("wayword.paper")
+
+
+def plain(value: Any) -> Markup:
+    r"""A text without marks as Markdown: each character that would be a mark or a tag is escaped.
+
+    >>> print(plain("a|b *c* <d>"))
+    a\|b \*c\* \<d\>
+    """
+    escaped = re.sub(r"([\\`*_\[\]<>|~&$])", r"\\\1", " ".join(str(value).split()))
+    return value if isinstance(value, Markup) else Markup(escaped)  # noqa: S704 - escaped just now
+
+
+def code(text: str) -> Markup:
+    """A text as code, without backticks."""
+    return Markup(f"`{text.replace('`', '')}`")  # noqa: S704 - code needs no escapes
+
+
+FILTERS = {"number": number, "percent": "{:.0%}".format, "amount": amount, "code": code}
+
+
+class Document:
+    """The text of a report and the files beside it, filled section by section."""
+
+    def __init__(self, title: str, loader: BaseLoader = TEMPLATES) -> None:
+        self.text = f"# {plain(title)}\n"
+        self.files: dict[str, str] = {}
+        self._environment = Environment(
+            loader=loader, autoescape=True, finalize=plain, undefined=StrictUndefined
+        )
+        self._environment.filters |= FILTERS
+
+    def add(self, section: Section) -> None:
+        """Append a section, its tables and its figures."""
+        exhibits: dict[Any, Any] = {(type(one), one.name): one for one in section.exhibits}
+
+        def table(name: str, title: str, caller: Callable[[], str] = str) -> Markup:
+            body = f"{markdown_of(exhibits[Table, name])}\n\n{caller().strip()}".strip()
+            self.files[f"tables/{name}.csv"] = csv_of(exhibits[Table, name])
+            self.files[f"tables/{name}.md"] = f"# {plain(title)}\n\n{body}\n"
+            return Markup(f"### {plain(title)}\n\n{body}")  # noqa: S704 - of escaped parts
+
+        def figure(name: str, title: str, caller: Callable[[], str] = str) -> Markup:
+            self.files[f"figures/{name}.svg"] = exhibits[Figure, name].svg
+            image = f"![{plain(exhibits[Figure, name].description)}](figures/{name}.svg)"
+            return Markup(f"### {plain(title)}\n\n{caller().strip()}\n\n{image}")  # noqa: S704 - as above
+
+        template = self._environment.get_template(f"{section.name}.md.jinja")
+        text = template.render(**section.values, table=table, figure=figure)
+        self.text += "\n" + re.sub(r"\n\s*\n", "\n\n", text.strip()) + "\n"
+
+
+def markdown_of(table: Table) -> str:
+    """The rows of a table, numbers on the right."""
+    lines: list[list[str]] = [[plain(column.name) for column in table.columns]]
+    lines.append(["---:" if right else ":---" for right in numeric(table)])
+    for index, row in enumerate(table.rows):
+        cells = [shown(*cell) for cell in zip(row, table.columns, strict=True)]
+        texts = [plain(f"{value} ({ends})" if ends else value) for value, ends in cells]
+        lines.append([f"**{text}**" if text and index in table.strong else text for text in texts])
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

@@ -1,0 +1,144 @@
+"""The plan of a run: what each of the product's stages depends on, what it comes after, and how it is made.
+
+raw log ──log──► searches, clicks ──rankings──► the universe and the log in numbers
+  ──contexts──► who typed what ──propensity──► p[rank] ──demand──► what people want behind each query
+  ──completion──► typed text → best queries ──estimates──► Utility@k
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from wayword.completion import stage as completion
+from wayword.config import Config
+from wayword.demand import stage as demand
+from wayword.evaluation import stage as estimates
+from wayword.evaluation.estimates import METRICS
+from wayword.evaluation.stage import LoadPolicies, load_policies
+from wayword.logs import contexts_stage as contexts
+from wayword.logs import stage as log
+from wayword.progress import Progress
+from wayword.propensity import stage as propensity
+from wayword.rankings import stage as rankings_stage
+from wayword.rankings.document_ranker import RANKERS, DocumentRanker
+from wayword.store.artefact import digest_of_file
+from wayword.store.stage import Stage
+from wayword.utility import Measure
+
+SUPPLIED = ("rankings", "contexts", "propensity")
+"""The stages that say all of the log in numbers."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The files that a run reads, and how: `judged` reads the log as graded judgments, `lenient` drops clicks that do
+    not fit the rankings, `truth` is the law of a simulated world."""
+
+    log: Path
+    rankings: Path | None = None
+    documents: Path | None = None
+    truth: Path | None = None
+    judged: bool = False
+    lenient: bool = False
+
+    def digest(self, file: Path | None) -> str | None:
+        """The hash of a file's content."""
+        return None if file is None else digest_of_file(file)
+
+
+def learning_stages(
+    settings: Config,
+    inputs: Inputs,
+    reporter: Progress,
+    rankers: Mapping[str, DocumentRanker] = RANKERS,
+) -> dict[str, Stage]:
+    """The stages that make what is served."""
+    measured = tested(settings, inputs.judged)
+    return {
+        "log": Stage(
+            {"log file": inputs.digest(inputs.log), "judged": inputs.judged, **settings.of_stage("log")},
+            lambda new, _: log.write(new, inputs.log, settings.log, judged=inputs.judged),
+        ),
+        "rankings": Stage(
+            {
+                "rankings file": inputs.digest(inputs.rankings),
+                "documents file": inputs.digest(inputs.documents),
+                "lenient": inputs.lenient,
+                "judged": inputs.judged,
+                **settings.of_stage("rankings"),
+            },
+            lambda new, at: rankings_stage.write(
+                new,
+                at,
+                settings.rankings,
+                exported=inputs.rankings,
+                documents=inputs.documents,
+                rankers=rankers,
+                judged=inputs.judged,
+                lenient=inputs.lenient,
+                source=str(inputs.log),
+                progress=reporter,
+            ),
+            after=("log",),
+        ),
+        "contexts": Stage(
+            settings.of_stage("prefixes"),
+            lambda new, at: contexts.write(new, at, settings.prefixes),
+            after=("log", "rankings"),
+        ),
+        "propensity": Stage(
+            settings.of_stage("propensity"),
+            lambda new, at: propensity.write(new, at, settings.propensity),
+            after=("rankings",),
+        ),
+        "demand": Stage(
+            {"variant": measured.variant, **settings.of_stage("demand")},
+            lambda new, at: demand.write(new, at, settings.demand, measured.variant, reporter),
+            after=SUPPLIED,
+        ),
+        "completion": Stage(
+            settings.of_stage("prefixes"),
+            lambda new, at: completion.write(new, at, settings.prefixes, reporter),
+            after=(*SUPPLIED, "demand"),
+        ),
+    }
+
+
+def estimates_stage(
+    settings: Config,
+    inputs: Inputs,
+    after: tuple[str, ...],
+    reporter: Progress,
+    load: LoadPolicies = load_policies,
+    asked: Mapping[str, Any] | None = None,
+) -> Stage:
+    """The evaluation of what is served, beside the paper's policies, which are `asked` with these settings."""
+    measured = tested(settings, inputs.judged)
+    return Stage(
+        {
+            "truth file": inputs.digest(inputs.truth),
+            "measure": asdict(measured),
+            "metrics": list(METRICS),
+            "asked": asked,
+            "served": settings.index.policy,
+            **settings.of_stage("evaluation", "prefixes"),
+        },
+        lambda new, at: estimates.write(
+            new,
+            at,
+            settings,
+            measured,
+            truth=inputs.truth,
+            load=load,
+            progress=reporter,
+        ),
+        after=after,
+    )
+
+
+def tested(settings: Config, judged: bool) -> Measure:
+    """The utility that the evaluation measures."""
+    if judged:
+        return Measure(settings.utility.judgments)
+    return Measure("unbiased", settings.evaluation.max_ratio, settings.evaluation.max_weight)

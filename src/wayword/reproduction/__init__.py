@@ -1,1 +1,0 @@
-"""The paper's experiments on a simulated world, and a report of them."""
