@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from wayword.completion.candidates import Candidates
 from wayword.completion.policies import Plain, Retrieved
-from wayword.engines import stages, tables
+from wayword.engines import tables
+from wayword.engines.tables import fetch_numbered, tables_in
 from wayword.errors import WaywordError
 from wayword.evaluation import stage as estimates
 from wayword.evaluation.ceiling import ceiling
@@ -31,7 +32,7 @@ from wayword.paper.retriever_stage import Retrievers
 from wayword.paper.stages import TABLES, CandidateSet, Step, of_labels
 from wayword.progress import Progress
 from wayword.simulation.simulate import TRUTH
-from wayword.store.stage import Folders, Report
+from wayword.store.stage import Folders, Report, threads
 from wayword.utility import DEEPEST, Measure
 
 PART = "part_"
@@ -106,8 +107,8 @@ def measure(out: Path, at: Folders, chosen: Preset, progress: Progress) -> Repor
     part, config = part_of(at), chosen.settings
     if not tables.read(at["rankings"], "queries").equals(tables.read(part["rankings"], "queries")):
         raise WaywordError("The two logs of the context experiment do not have the same queries.")
-    with stages.tables_in(out) as engine:
-        stages.fetch_numbered(engine, part)
+    with tables_in(out) as engine:
+        fetch_numbered(engine, part)
         numbers = estimates.contexts_tested(engine)
         lists: dict[str, Candidates] = {
             name: ceiling(engine, world / TRUTH, numbers, config.prefixes, DEEPEST)
@@ -116,7 +117,7 @@ def measure(out: Path, at: Folders, chosen: Preset, progress: Progress) -> Repor
     typed = contexts.load(part["contexts"]).take(pa.array(numbers))
     sees, ignores = (Retrievers.load(of, config.retriever).trained for of in (part, at))
     wide, seed = config.retriever.candidates, config.evaluation.seed
-    ranked = partial(load_ranked, config=config, threads=stages.threads())
+    ranked = partial(load_ranked, config=config, threads=threads())
     policies: dict[str, Plain] = {
         "random": Shuffled(ignores, wide, seed),
         "retriever": Retrieved(ignores),
