@@ -32,13 +32,21 @@ def _swapped(served: Served) -> list[str]:
     """Texts that no query starts with, but whose words one has: two words in the wrong order."""
     pairs = (text.split() for text in served.index.texts if text.count(" ") == 1)
     swapped = (f"{second} {first}" for first, second in pairs)
-    return [text for text in swapped if {one.source for one in served.complete(text, 1)} == {"words"}][:20]
+    return [text for text in swapped if _source(served, text) == "words"][:20]
+
+
+def _source(served: Served, text: str) -> str:
+    """How a text was matched."""
+    return served.complete(text, 1)[0].source
 
 
 @pytest.mark.parametrize("matched", ["graph", "typo", "words"])
 def test_the_lines_of_a_short_page_add_up_to_the_score(matched: str, served: Served) -> None:
     """The explanation follows the documents that the score follows, however the text was matched."""
-    texts = {"graph": ["v", "vid", "game"], "typo": ["vidoe", "vidoe pla", "gmae"], "words": _swapped(served)}
+    mistakes = [
+        text for text in ("vidoe", "vdieo", "gmae", "palyer", "muisc") if _source(served, text) == "typo"
+    ]
+    texts = {"graph": ["v", "vid", "game"], "typo": mistakes, "words": _swapped(served)}
     compared = 0
     for typed in texts[matched]:
         for one in served.complete(typed, 10):
