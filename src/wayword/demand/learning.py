@@ -22,6 +22,7 @@ from wayword.demand.posterior import (
     initial_query_rate,
     update_query_rate,
 )
+from wayword.demand.relevance_prior import MODELS, ROUNDS
 from wayword.demand.signals import Signals
 from wayword.demand.similarity import Similarity
 from wayword.demand.training_data import TrainingData
@@ -29,8 +30,8 @@ from wayword.progress import Progress
 
 STEPS = 8
 """Steps of progress that are reported; the last is the caller's."""
-EARLY_MODELS, MODELS = 2, 4
-"""Number of models of relevance that are averaged, in the fit that chooses settings and in the final fit."""
+EARLY_MODELS, EARLY_ROUNDS = 2, 80
+"""The fit that chooses settings averages fewer models of fewer trees: it compares settings with each other only."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,7 @@ def from_clicks(
             data.searches_of("retriever"),
             prior=relevance,
             models=EARLY_MODELS,
+            rounds=EARLY_ROUNDS,
             seed=seed,
             threads=threads,
         )
@@ -128,6 +130,7 @@ def fit_posterior(
     *,
     prior: Floats,
     models: int = MODELS,
+    rounds: int = ROUNDS,
     seed: int = 0,
     threads: int = 1,
 ) -> Posterior:
@@ -135,7 +138,7 @@ def fit_posterior(
     start = initial_query_rate(observations, clicks, searches)
     rate = update_query_rate(observations, clicks, searches, prior, start)
     relevance = relevance_prior.fit(
-        features, observations, clicks, rate, models=models, seed=seed, threads=threads
+        features, observations, clicks, rate, models=models, rounds=rounds, seed=seed, threads=threads
     )
     return Posterior(clicks, relevance, update_query_rate(observations, clicks, searches, relevance, rate))
 

@@ -19,7 +19,7 @@ from wayword.demand.text_match import TextMatch, Words
 from wayword.numba_jit import compiled
 
 FOLDS, EPOCHS = 4, 2
-SAMPLE = 1_000_000
+SAMPLE = 500_000
 """About this many unclicked pairs are learned from."""
 STEP = 0.2
 MANY = 30
