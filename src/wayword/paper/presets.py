@@ -24,16 +24,15 @@ class Preset:
     world: str
     clicks: int
     settings: Config
-    document_ranker: str | None = None
-    """xmc only: which ranker answers over the labels."""
-    labels: int | None = None
-    """xmc only: how many of the most frequent labels are documents."""
-    part_right: float | None = 0.7
-    """How often the extra column of the context experiment is right; None where the world has no parts."""
-    encoded: int = 4000
-    """The text encoders are compared on so many contexts to learn from and as many to test on."""
-    effort: float = 1.0
-    """Scales the number of simulated logs of the theory."""
+    document_ranker: str | None = None  # xmc only: which ranker answers over the labels
+    labels: int | None = None  # xmc only: how many of the most frequent labels are documents
+    part_right: float | None = (
+        0.7  # how often the column of the context experiment is right; None: no such column
+    )
+    encoded: int = (
+        4000  # the number of contexts to learn from, and to test on, when text encoders are compared
+    )
+    effort: float = 1.0  # scales the number of simulated logs of the theory
     quick: bool = False
     seed: int = 0
 

@@ -31,18 +31,12 @@ from wayword.paper.stages import CandidateSet
 from wayword.store.stage import Folders
 from wayword.utility import CUTOFFS, Measure
 
+_SAME = ("logged", "random", "unbiased", "oracle", "ceiling", "biased", "prescient", "prescient@5")
 NAMES = {
-    "logged": "Logged",
-    "random": "Random",
+    **{name: name.capitalize() for name in _SAME},
+    "prescient@1": "Prescient@1",
     "popular": "Most popular",
     "retriever": "PECOS",
-    "unbiased": "Unbiased",
-    "oracle": "Oracle",
-    "ceiling": "Ceiling",
-    "biased": "Biased",
-    "prescient": "Prescient",
-    "prescient@5": "Prescient@5",
-    "prescient@1": "Prescient@1",
     "misspecified@0.5": "Misspecified (0.5)",
     "misspecified@2": "Misspecified (2)",
 }

@@ -93,18 +93,15 @@ def section(folder: Path) -> Section:
     mrr, utility = ([metrics[weight][key] for weight in dial] for key in ("mrr", "utility_at_5"))
     shown = [name for name in policies if name != "ceiling"]
     points = {name: ([metrics[name]["mrr"]], [metrics[name]["utility_at_5"]]) for name in shown}
-    series = [
-        Series(NAMES[name], *points[name], strong=name == "unbiased", style=STYLES[name], joined=False)
-        for name in shown
-    ]
+    looks = {name: {"strong": name == "unbiased", "style": STYLES[name], "joined": False} for name in shown}
+    series = [Series(NAMES[name], *points[name], **looks[name]) for name in shown]
+    described = [f"{NAMES[n]}: MRR {x:.3f}, Utility@5 {y:.3f}" for n, ((x,), (y,)) in points.items()]
     figure = figures.chart(
         "guardrails_curve",
         [Series("Dial, from 0 to 1", mrr, utility, style=7), *series],
         x_title="MRR@10 of the query that the person typed",
         y_title="Utility@5 (logged query = 1)",
-        description="; ".join(
-            f"{NAMES[n]}: MRR {x:.3f}, Utility@5 {y:.3f}" for n, ((x,), (y,)) in points.items()
-        ),
+        description="; ".join(described),
     )
     strong = frozenset({policies.index("unbiased")})
     exhibits = (

@@ -66,20 +66,14 @@ def section(folder: Path) -> Section:
 def section_of(t: Theory) -> Section:
     """All checks of a theory."""
     above = np.flatnonzero(t.padding.excess > t.padding.bound)
-    drawn = (
-        _unbiasedness(t.unbiasedness),
-        _variance(t.variance),
-        _unbounded(t.unbounded),
-        _bounding(t.bounding),
-        _generalization(t.generalization),
-    )
+    estimator = (_unbiasedness(t.unbiasedness), _variance(t.variance), _unbounded(t.unbounded))
+    drawn = (*estimator, _bounding(t.bounding), _generalization(t.generalization))
     top = np.argsort(-t.variance.exact, kind="stable")[:SHOWN]
+    plain = {name: getattr(t, name) for name in ("unbiasedness", "unbounded", "generalization")}
     tables = (
-        _table("unbiasedness", _columns("unbiasedness", t.unbiasedness)),
+        *(_table(name, _columns(name, check)) for name, check in plain.items()),
         _table("variance", _columns("variance", t.variance, top)),
-        _table("unbounded", _columns("unbounded", t.unbounded)),
         _bounds(t.bounding),
-        _table("generalization", _columns("generalization", t.generalization)),
         _table("padding", _columns("padding", t.padding), above),
     )
     values = {"t": t, "broken": t.padding.candidates[above].tolist(), "shown": SHOWN}

@@ -22,6 +22,7 @@ from wayword.store.artefact import write_atomically
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _OURS = re.compile(rf"figures/{_NAME.pattern}\.svg|tables/{_NAME.pattern}\.(csv|md)")
 _LIST = "<!-- files of this report:"
+_BOX = '<div class="scroll rows" role="region" tabindex="0" aria-label="{}">\n<table>\n'
 _ADDRESS = re.compile(r"https?://|mailto:|#|(?!//)[\w./-]+(#[\w.-]*)?$")
 """The addresses that a link may have: never a script."""
 
@@ -54,14 +55,10 @@ def parser() -> MarkdownIt:
     made = MarkdownIt("commonmark", {"html": False}).enable("table")
     made.validateLink = lambda url: bool(_ADDRESS.match(url))  # type: ignore[method-assign]
     made.add_render_rule(
-        "table_open", lambda _, tokens, at, *__: f"{_box(tokens[at].meta['label'])}<table>\n"
+        "table_open", lambda _, tokens, at, *__: _BOX.format(escape(tokens[at].meta["label"]))
     )
     made.add_render_rule("table_close", lambda *_: "</table>\n</div>\n")
     return made
-
-
-def _box(label: str) -> str:
-    return f'<div class="scroll rows" role="region" tabindex="0" aria-label="{escape(label)}">\n'
 
 
 def page_of(text: str, names: Sequence[str], figures: Mapping[str, str]) -> str:

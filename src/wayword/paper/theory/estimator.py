@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from wayword.paper.theory import model
 from wayword.paper.theory.intervals import mean_interval, standard_error, student, variance_interval
-from wayword.paper.theory.model import Floats, Integers, World
+from wayword.paper.theory.model import Floats, Integers, Rng, World
 from wayword.simulation.click_model import look_law
 
 KINDS = ("max_ratio", "max_weight")
@@ -67,7 +67,7 @@ class Unbiasedness:
         return int(np.sum(same & (true * naive < 0))), int(np.sum(same & (true != 0)))
 
 
-def unbiasedness(rng: np.random.Generator, world: World, *, logs: int, searches: int) -> Unbiasedness:
+def unbiasedness(rng: Rng, world: World, *, logs: int, searches: int) -> Unbiasedness:
     """Simulate `logs` logs of `searches` searches for each context, of one logged query each."""
     contexts, candidates = world.candidates.shape
     of = (np.arange(contexts), rng.integers(candidates, size=contexts))
@@ -145,7 +145,7 @@ class Variance:
         )
 
 
-def variance(rng: np.random.Generator, world: World, *, searches: int) -> Variance:
+def variance(rng: Rng, world: World, *, searches: int) -> Variance:
     """Simulate `searches` searches of each context and logged candidate."""
     values, mean, b = model.estimates(world), model.visible(world), model.largest_ratio(world)
     counts = model.draw_logs(rng, world.law, searches, mean.shape[:2])
@@ -187,9 +187,7 @@ def shared_document(rank: int, law: Floats) -> World:
     return World(law, ranks, relevant, np.array([[0, 1]]), np.ones(1))
 
 
-def unbounded(
-    rng: np.random.Generator, *, searches: int, places: tuple[int, ...] = (1, 2, 5, 10, 20, 50, 100)
-) -> Unbounded:
+def unbounded(rng: Rng, *, searches: int, places: tuple[int, ...] = (1, 2, 5, 10, 20, 50, 100)) -> Unbounded:
     """Measure the variance of û(q | q̄) for each rank of the shared document in the logged query."""
     law = look_law(max(places))
     worlds = [shared_document(place, law) for place in places]
@@ -241,9 +239,7 @@ def bounded(world: World, kind: str, bound: float) -> Floats:
     return model.estimates(world, **{kind: bound})
 
 
-def bounding(
-    rng: np.random.Generator, world: World, *, logs: int, searches: tuple[int, ...] = (100, 10_000)
-) -> Bounding:
+def bounding(rng: Rng, world: World, *, logs: int, searches: tuple[int, ...] = (100, 10_000)) -> Bounding:
     """The error of every bound, exact and over `logs` simulated logs of each number of searches."""
     tables = [(kind, b, bounded(world, kind, b)) for kind in KINDS for b in bounds_of(world, kind)]
     truth = model.visible(world)

@@ -30,7 +30,7 @@ import numpy as np
 from wayword.paper.theory import model
 from wayword.paper.theory.intervals import mean_interval, slope_interval
 from wayword.paper.theory.linear_rankers import Arcs, arcs, gain_suprema, suprema
-from wayword.paper.theory.model import Floats, Integers, World
+from wayword.paper.theory.model import Floats, Integers, Rng, World
 
 SEARCHES = (25, 50, 100, 200, 400, 800, 1600, 3200, 6400, 12_800)
 TIE = 1e-12
@@ -81,7 +81,7 @@ class Generalization:
         return np.divide(self.bound, self.excess, out=np.full_like(self.bound, np.nan), where=self.excess > 0)
 
 
-def make_features(rng: np.random.Generator, world: World, *, noise: float = 1.0) -> Floats:
+def make_features(rng: Rng, world: World, *, noise: float = 1.0) -> Floats:
     """φ[x, q, 2]: utility with noise, and a part of it with other noise; no direction orders all contexts right."""
     value = np.einsum("qa,xa->xq", world.exposure, world.relevant.astype(np.float64))
     known = (value - value.mean()) / value.std()
@@ -153,9 +153,7 @@ def learning(world: World, found: Arcs) -> Learning:
     return Learning(law.ravel(), worth.reshape(law.size, -1), gain, utility, found.width)
 
 
-def learn(
-    rng: np.random.Generator, task: Learning, *, searches: int, logs: int
-) -> tuple[Floats, Floats, Floats]:
+def learn(rng: Rng, task: Learning, *, searches: int, logs: int) -> tuple[Floats, Floats, Floats]:
     """For each of `logs` logs: the excess, the excess in utility, and how likely Sₙ is S*."""
     counts = model.draw_logs(rng, task.law, searches, logs)
     chance = best_on_logs(counts.astype(np.float64) @ task.worth / searches, task.width)
@@ -165,7 +163,7 @@ def learn(
 
 
 def generalization(
-    rng: np.random.Generator,
+    rng: Rng,
     world: World,
     features: Floats,
     *,

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import stats
 
-from wayword.paper.theory.model import Floats, Integers
+from wayword.paper.theory.model import Floats, Integers, Rng
 
 LEVEL = 0.95
 Range = tuple[Floats, Floats, Floats]
@@ -46,7 +46,7 @@ def slope(x: Floats, y: Floats) -> Floats:
 
 
 def slope_interval(
-    rng: np.random.Generator, x: Floats, samples: Floats, *, factor: Floats | float = 1.0, times: int = 400
+    rng: Rng, x: Floats, samples: Floats, *, factor: Floats | float = 1.0, times: int = 400
 ) -> tuple[float, float, float]:
     """The slope of log(factor · mean of samples[i]) against log x[i], with its bootstrap interval."""
     width = samples.shape[1]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wayword.paper.theory.model import Floats
+from wayword.paper.theory.model import Floats, Rng
 
 ROUNDING = 1e-12
 
@@ -59,24 +59,20 @@ def arcs_of_each(differences: Floats) -> Floats:
     return np.where(np.einsum("pac,pxc->pax", w, differences) >= 0, 1.0, -1.0)
 
 
-def suprema(
-    rng: np.random.Generator, differences: Floats, share: Floats, *, searches: int, draws: int
-) -> Floats:
+def suprema(rng: Rng, differences: Floats, share: Floats, *, searches: int, draws: int) -> Floats:
     """sup[pair, draw] for differences[pair, x, 2] of features: contexts and signs ε drawn anew in each draw."""
     sums = sums_of_signs(rng, share, searches=searches, draws=draws)
     return np.asarray(np.max(arcs_of_each(differences) @ sums.T, axis=1) / searches)
 
 
-def gain_suprema(
-    rng: np.random.Generator, law: Floats, worth: Floats, *, searches: int, draws: int
-) -> Floats:
+def gain_suprema(rng: Rng, law: Floats, worth: Floats, *, searches: int, draws: int) -> Floats:
     """sup over the arcs of 1/n Σ_i ε_i · worth[kind of search i, arc], for each draw: the gains themselves, before
     the proof splits them into pairs and puts B for each difference of û."""
     sums = sums_of_signs(rng, law, searches=searches, draws=draws)
     return np.asarray(np.max(sums @ worth, axis=1) / searches)
 
 
-def sums_of_signs(rng: np.random.Generator, law: Floats, *, searches: int, draws: int) -> Floats:
+def sums_of_signs(rng: Rng, law: Floats, *, searches: int, draws: int) -> Floats:
     """[draw, place]: `searches` random signs, each at a place drawn from `law`, summed at their places.
 
     Only the sum at each place matters: c signs sum to 2·Binomial(c, ½) − c.

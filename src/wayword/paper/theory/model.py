@@ -23,6 +23,7 @@ from wayword.simulation.click_model import look_law
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Rng = np.random.Generator
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class World:
 
 
 def make_world(
-    rng: np.random.Generator,
+    rng: Rng,
     *,
     contexts: int = 4,
     candidates: int = 5,
@@ -67,7 +68,7 @@ def make_world(
     return World(look_law(depth, alpha=alpha), rank, relevant, chosen, share)
 
 
-def shuffled(rng: np.random.Generator, rows: int, width: int) -> Integers:
+def shuffled(rng: Rng, rows: int, width: int) -> Integers:
     """`rows` permutations of 0..width-1."""
     return rng.permuted(np.tile(np.arange(width), (rows, 1)), axis=1)
 
@@ -135,7 +136,7 @@ def moments(law: Floats, values: Floats) -> tuple[Floats, Floats]:
     return mean, np.einsum("k,xlkj->xlj", law, values**2) - mean**2
 
 
-def draw_logs(rng: np.random.Generator, law: Floats, searches: int, shape: int | tuple[int, ...]) -> Integers:
+def draw_logs(rng: Rng, law: Floats, searches: int, shape: int | tuple[int, ...]) -> Integers:
     """`shape` logs of `searches` looks: how many of them fell on each place of `law` (last axis)."""
     return rng.multinomial(searches, law / law.sum(), size=shape)
 
