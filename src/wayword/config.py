@@ -243,6 +243,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     def saved(self) -> dict[str, dict[str, Any]]:
         """As plain JSON values, for the manifest; what is unbounded is left out."""
         tables = msgspec.to_builtins(self)
+        tables = json.loads(json.dumps(tables))  # tuples are lists there
         return {t: {k: v for k, v in values.items() if v != UNBOUNDED} for t, values in tables.items()}
 
     def of_stage(self, *tables: str) -> dict[str, Any]:
@@ -289,6 +290,8 @@ def _expected(kind: Any, value: Any) -> str:
     """Describe the values of a type, given one that is not among them: the type, or its range."""
     if get_origin(kind) is Literal:
         return f"one of {', '.join(map(repr, get_args(kind)))}"
+    if get_origin(kind) is tuple:
+        return f"a list of any of {', '.join(map(repr, get_args(get_args(kind)[0])))}"
     if get_origin(kind) is not Annotated:
         return str(kind.__name__)
     base, limits = get_args(kind)

@@ -4,11 +4,11 @@ for: they are imported only then.
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from msgspec import structs
 
 from wayword.completion.policies import Policy
 from wayword.config import COMPARED, Config
@@ -68,8 +68,8 @@ def run(
 
 def with_paper(settings: Config) -> Config:
     """The same settings, with the paper's policies among those that are compared."""
-    evaluation = replace(settings.evaluation, compare=COMPARED)
-    return replace(settings, evaluation=evaluation)
+    evaluation = structs.replace(settings.evaluation, compare=COMPARED)
+    return structs.replace(settings, evaluation=evaluation)
 
 
 def index_of(workspace: Workspace, settings: Config, reporter: Progress) -> list[str]:

@@ -3,6 +3,8 @@
 from dataclasses import asdict
 from typing import Any
 
+from msgspec import structs
+
 from wayword.config import Config, RetrieverConfig
 from wayword.errors import MissingExtra
 from wayword.paper import pecos_model, ranker_stage, retriever_stage
@@ -55,7 +57,7 @@ def trained_with(config: RetrieverConfig) -> dict[str, Any]:
     """The settings that a retriever is trained with. `model` is not among them: `auto` is the same as the retriever
     that it stands for."""
     others = ("model", *asked_of(config))
-    return {name: value for name, value in asdict(config).items() if name not in others}
+    return {name: value for name, value in structs.asdict(config).items() if name not in others}
 
 
 def measures(config: Config, judged: bool) -> tuple[Measure, Measure]:

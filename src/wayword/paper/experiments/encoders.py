@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from msgspec import structs
 
 from wayword import utility
 from wayword.completion.candidates import Candidates
@@ -85,7 +86,7 @@ def _ranked(
     config, retrievers = chosen.settings, Retrievers.load(at, chosen.settings.retriever)
     queries = np.unique(np.concatenate([of.candidates.query for of in (learned, tested)]))
     typed = [contexts.load(at["contexts"]).take(pa.array(of.contexts)) for of in (learned, tested)]
-    encoder = make_encoder(retrievers.texts, replace(config.features, encoder=model))
+    encoder = make_encoder(retrievers.texts, structs.replace(config.features, encoder=model))
     texts = [retrievers.texts[q] for q in queries]
     popularity = retrievers.popularity[queries].astype(np.float64)
     columns = ContextColumns.fit(typed[0].select([PREFIX]))
