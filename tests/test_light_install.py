@@ -34,24 +34,27 @@ def test_every_name_of_the_door_opens() -> None:
 
 
 def test_the_help_imports_nothing_heavy() -> None:
-    code = f"import sys, wayword.cli\nprint([m for m in {HEAVY[:5]!r} if m in sys.modules])"
+    code = f"import sys, wayword.cli.main\nprint([m for m in {HEAVY[:5]!r} if m in sys.modules])"
     assert _python(code).stdout == "[]\n"
 
 
 def test_a_light_install_runs_and_completes(world: Path, tmp_path: Path) -> None:
     (tmp_path / "w.toml").write_text("[ranker]\nrounds = 3\nmax_contexts = 100\n[features]\ndimensions = 2\n")
-    main = BLOCK + "from wayword.cli import main\nmain()"
-    ran = _python(
-        main,
-        *("run", "--log", world / "clicks.parquet", "--rankings", world / "rankings.parquet"),
-        *("--config", tmp_path / "w.toml", "--out", tmp_path / "w"),
-    )
-    assert (ran.returncode, ran.stdout) == (0, ""), ran.stderr
-    notes = [line for line in ran.stderr.splitlines() if line.startswith("note: ")]
-    assert notes == [
-        "note: PECOS is not installed: candidates are the most popular completions. "
-        "`pip install 'wayword[pecos]'` adds it."
-    ]
+    main = BLOCK + "from wayword.cli.main import main\nmain()"
+    run = ("run", "--log", world / "clicks.parquet", "--rankings", world / "rankings.parquet")
+    for paper, expected in (
+        ((), []),
+        (
+            ("--paper",),
+            [
+                "note: PECOS is not installed: candidates are the most popular completions. "
+                "`pip install 'wayword[pecos]'` adds it."
+            ],
+        ),
+    ):
+        ran = _python(main, *run, "--config", tmp_path / "w.toml", "--out", tmp_path / "w", *paper)
+        assert (ran.returncode, ran.stdout) == (0, ""), ran.stderr
+        assert [line for line in ran.stderr.splitlines() if "PECOS" in line] == expected
     code = "import wayword\nprint(len(wayword.Completer.open(sys.argv[1]).complete('v', 3)))"
     assert _python(BLOCK + code, tmp_path / "w").stdout == "3\n"
 
@@ -60,7 +63,11 @@ def test_a_reproduction_asks_for_its_extras_before_any_work(tmp_path: Path) -> N
     for extras, missing in ((EXTRAS, "report"), (("pecos",), "pecos")):
         block = BLOCK.replace(repr(EXTRAS), repr(extras))
         told = _python(
-            block + "from wayword.cli import main\nmain()", "reproduce", "--quick", "--out", tmp_path / "out"
+            block + "from wayword.cli.main import main\nmain()",
+            "reproduce",
+            "--quick",
+            "--out",
+            tmp_path / "out",
         )
         assert told.returncode == 2
         assert f"pip install 'wayword[{missing}]'" in told.stderr
@@ -70,9 +77,9 @@ def test_a_reproduction_asks_for_its_extras_before_any_work(tmp_path: Path) -> N
 def test_asking_for_pecos_without_it_says_how_to_get_it(world: Path, tmp_path: Path) -> None:
     (tmp_path / "w.toml").write_text('[retriever]\nmodel = "pecos"\n')
     told = _python(
-        BLOCK + "from wayword.cli import main\nmain()",
+        BLOCK + "from wayword.cli.main import main\nmain()",
         *("run", "--log", world / "clicks.parquet", "--rankings", world / "rankings.parquet"),
-        *("--config", tmp_path / "w.toml", "--out", tmp_path / "w"),
+        *("--config", tmp_path / "w.toml", "--out", tmp_path / "w", "--paper"),
     )
     assert told.returncode == 2
     assert "pip install 'wayword[pecos]'" in told.stderr

@@ -21,7 +21,8 @@ from msgspec.structs import replace
 from commands import Command, wayword
 from runs import Made, hashes
 from wayword import pipeline
-from wayword.config import Config
+from wayword.completion import stage as completion
+from wayword.config import COMPARED, Config
 from wayword.demand import stage as demand
 from wayword.engines.duck import DuckDB
 from wayword.errors import WorkspaceError
@@ -32,7 +33,8 @@ from wayword.logs import stage as log
 from wayword.paper import pecos_model as xlinear
 from wayword.paper import ranker_stage as ranker
 from wayword.paper import retriever_stage as retriever
-from wayword.pipeline import load_policies
+from wayword.pipeline import load_policies, with_paper
+from wayword.plan import Inputs
 from wayword.progress import Progress
 from wayword.propensity import stage as propensity
 from wayword.rankings import stage as rankings
@@ -42,20 +44,32 @@ from wayword.store import disk
 from wayword.store.stage import Folders, Stage
 from wayword.store.workspace import Workspace, building
 
-STAGES = ("log", "rankings", "contexts", "propensity", "demand", "retriever", "ranker", "estimates", "index")
+STAGES = (
+    "log",
+    "rankings",
+    "contexts",
+    "propensity",
+    "demand",
+    "completion",
+    "retriever",
+    "ranker",
+    "estimates",
+    "index",
+)
+LEARNED = STAGES[4:]
 PREFIXES = ["", "v", "video", "mail cl", "no such thing"]
 
 RERUN: dict[str, tuple[Any, tuple[str, ...]]] = {
     "log.retriever_share": (0.55, STAGES),
     "log.ranker_share": (0.25, STAGES),
     "rankings.on_mismatch": ("drop", STAGES[1:]),
-    "prefixes.start": ("first-word", ("contexts", "demand", "retriever", "ranker", "estimates", "index")),
-    "prefixes.min_chars": (2, ("contexts", "demand", "retriever", "ranker", "estimates", "index")),
-    "prefixes.passes": (2, ("contexts", "demand", "retriever", "ranker", "estimates", "index")),
-    "prefixes.seed": (1, ("contexts", "demand", "retriever", "ranker", "estimates", "index")),
-    "propensity.alpha": (0.5, ("propensity", "demand", "retriever", "ranker", "estimates", "index")),
-    "demand.max_pairs": (1000, ("demand", "estimates", "index")),
-    "demand.seed": (1, ("demand", "estimates", "index")),
+    "prefixes.start": ("first-word", ("contexts", *LEARNED)),
+    "prefixes.min_chars": (2, ("contexts", *LEARNED)),
+    "prefixes.passes": (2, ("contexts", *LEARNED)),
+    "prefixes.seed": (1, ("contexts", *LEARNED)),
+    "propensity.alpha": (0.5, ("propensity", *LEARNED)),
+    "demand.max_pairs": (1000, ("demand", "completion", "estimates", "index")),
+    "demand.seed": (1, ("demand", "completion", "estimates", "index")),
     "retriever.max_leaf": (50, ("retriever", "ranker", "estimates")),
     "retriever.max_instances": (50, ("retriever", "ranker", "estimates")),
     "retriever.seed": (1, ("retriever", "ranker", "estimates")),
@@ -73,12 +87,13 @@ RERUN: dict[str, tuple[Any, tuple[str, ...]]] = {
     "ranker.share": (0.5, ("ranker", "estimates")),
     "ranker.max_contexts": (200, ("ranker", "estimates")),
     "ranker.seed": (1, ("ranker", "estimates")),
+    "evaluation.compare": (("popular", "unbiased"), ("estimates",)),
     "evaluation.bootstrap": (20, ("estimates",)),
     "evaluation.level": (0.9, ("estimates",)),
     "evaluation.max_ratio": (10.0, ("estimates",)),
     "evaluation.max_weight": (10.0, ("estimates",)),
     "evaluation.seed": (1, ("estimates",)),
-    "index.policy": ("diverse", ("index",)),
+    "index.policy": ("diverse", ("estimates", "index")),
     "index.acceptance": (0.5, ("index",)),
     "index.kept": (11, ("index",)),
     "index.withhold": ("email", ("index",)),
@@ -130,6 +145,7 @@ def hollow(monkeypatch: pytest.MonkeyPatch) -> None:
         contexts,
         propensity,
         demand,
+        completion,
         retriever,
         ranker,
         estimates,
@@ -144,7 +160,7 @@ def test_a_changed_setting_reruns_the_stages_that_depend_on_it_and_no_other(
     setting: str, world: Path, tmp_path: Path
 ) -> None:
     value, expected = RERUN[setting]
-    base = Config.parse({"retriever": {"model": "popular"}})
+    base = Config.parse({"retriever": {"model": "popular"}, "evaluation": {"compare": COMPARED}})
     assert _run(world, tmp_path / "w", base) == list(STAGES)
     assert _run(world, tmp_path / "w", base) == []
     assert _run(world, tmp_path / "w", _changed(base, setting, value)) == list(expected)
@@ -164,7 +180,7 @@ FILES: dict[str, tuple[str, ...]] = {
 def test_a_changed_file_reruns_the_stages_that_depend_on_it_and_no_other(
     changed: str, tmp_path: Path
 ) -> None:
-    config = Config.parse({"retriever": {"model": "popular"}})
+    config = Config.parse({"retriever": {"model": "popular"}, "evaluation": {"compare": COMPARED}})
     files = {name: tmp_path / f"{name}.csv" for name in FILES}
     for file in files.values():
         file.write_text("a\n")
@@ -220,6 +236,25 @@ def test_what_is_reused_is_what_would_have_been_made(
     _run(world, undisturbed.copy(tmp_path / "reused"), changed)
     _run(world, tmp_path / "fresh", changed)
     assert hashes(tmp_path / "reused") == hashes(tmp_path / "fresh")
+
+
+@pytest.mark.parametrize("name", STAGES[:-1])
+def test_a_stage_reads_the_artefacts_that_it_declares_and_no_other(
+    name: str, world: Path, undisturbed: Made, tmp_path: Path
+) -> None:
+    config = Config.load(undisturbed.path.parent / "wayword.toml")
+    inputs = Inputs(world / "clicks.parquet", world / "rankings.parquet")
+    stage = pipeline.stages(config, inputs, Progress())[name]
+    workspace = Workspace.open(undisturbed.path)
+    at = {earlier: shutil.copytree(workspace.folder(earlier), tmp_path / earlier) for earlier in stage.after}
+    made = tmp_path / "made"
+    made.mkdir()
+    stage.make(made, at)
+    assert {file.relative_to(made): file.read_bytes() for file in made.rglob("*") if file.is_file()} == {
+        file.relative_to(workspace.folder(name)): file.read_bytes()
+        for file in workspace.folder(name).rglob("*")
+        if file.is_file() and file.name != "artefact.json"
+    }
 
 
 def test_a_second_run_does_no_work_and_says_so(undisturbed: Made, tmp_path: Path) -> None:
@@ -482,7 +517,7 @@ def test_without_pecos_one_line_says_what_is_done_instead(
 ) -> None:
     monkeypatch.setattr(xlinear, "available", lambda: False)
     recorder = Recorder()
-    config = _changed(Config.parse({"ranker": {"rounds": 1}}), "retriever.model", "auto")
+    config = _changed(with_paper(Config.parse({"ranker": {"rounds": 1}})), "retriever.model", "auto")
     pipeline.run(
         world / "clicks.parquet",
         world / "rankings.parquet",

@@ -122,7 +122,7 @@ def estimates_stage(
             "metrics": list(METRICS),
             "asked": asked,
             "served": settings.index.policy,
-            **settings.of_stage("evaluation", "prefixes"),
+            **settings.of_stage("evaluation"),
         },
         lambda new, at: estimates.write(
             new,

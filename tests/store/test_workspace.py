@@ -71,6 +71,7 @@ def test_commands_say_what_is_damaged_and_the_next_run_repairs_it(undisturbed: M
             "contexts",
             "propensity",
             "demand",
+            "completion",
             "retriever",
             "estimates",
             "index",

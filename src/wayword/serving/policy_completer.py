@@ -34,7 +34,8 @@ class PolicyCompleter:
     def open(cls, workspace: Workspace | Path | str, load: LoadPolicies = load_policies) -> "PolicyCompleter":
         """Open a workspace of `wayword run`; `load` reads its policies."""
         workspace = Workspace.of(workspace)
-        at = {stage: workspace.folder(stage) for stage in workspace.manifest["stages"]}
+        stages = dict.fromkeys(("log", "rankings", "demand", "completion", *workspace.manifest["stages"]))
+        at = {stage: workspace.folder(stage) for stage in stages}
         with workspace.reading():
             shown = tables.read(at["rankings"], "queries")["shown"].to_pylist()
             return cls(shown, load(at, workspace.config), context_columns(at["log"]))
