@@ -7,19 +7,23 @@ export UV_SYSTEM_CERTS ?= true
 help:                     ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
-demo: install             ## simulate a world, learn from its clicks, complete (under two minutes)
+demo: install             ## simulate a world, learn from its clicks, complete
 	$(BIN)/wayword demo --out demo
 
 reproduce: install .venv/.bert ## the paper's experiments and their report
 	$(BIN)/wayword reproduce --out reproduction
 
-test: install .venv/.bert ## install what the tests need and run them all
-	$(BIN)/python -m pytest
+test: install .venv/.bert ## the tests, on two cores; without the slow ones and those that need a browser or Lucene
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not browser and not lucene"
 
-check: test               ## format, lint, strict types and tests
+test-all: test            ## those too: browser, Lucene, killed runs, statistics, large inputs
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "slow or browser or lucene"
+
+check: test               ## format, lint, strict types, imports and tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 format: install           ## format the code and mend what can be mended
 	$(BIN)/ruff format .
@@ -48,4 +52,4 @@ $(UV):
 	.uv/bin/python -m pip --python $(BIN)/python install --quiet --requirement requirements-bert.txt
 	touch $@
 
-.PHONY: help demo reproduce test check format install lock
+.PHONY: help demo reproduce test test-all check format install lock
