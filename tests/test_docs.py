@@ -63,12 +63,16 @@ def test_the_readmes_python_runs_in_under_ten_lines(tmp_path: Path) -> None:
 def test_the_readme_is_short_and_shows_the_page_and_its_use_before_any_benchmark() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 200
-    places = [text.index(part) for part in ("docs/images/page.png", "## Use it on your log", "docs/benchmarks.md")]
+    places = [
+        text.index(part) for part in ("docs/images/page.png", "## Use it on your log", "docs/benchmarks.md")
+    ]
     assert places == sorted(places)
 
 
 def test_the_page_of_benchmarks_names_scripts_that_exist() -> None:
-    named = re.findall(r"python (benchmarks/\w+\.py)", (ROOT / "docs/benchmarks.md").read_text(encoding="utf-8"))
+    named = re.findall(
+        r"python (benchmarks/\w+\.py)", (ROOT / "docs/benchmarks.md").read_text(encoding="utf-8")
+    )
     assert len(set(named)) >= 5
     assert all((ROOT / script).exists() for script in named)
 
@@ -142,7 +146,9 @@ def test_the_picture_of_demand_shows_the_utilities_of_its_example() -> None:
 
 
 def test_version_and_changelog_agree() -> None:
-    sections = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    sections = re.findall(
+        r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
     assert next(name for name in sections if name != "Unreleased") == wayword.__version__
 
 
