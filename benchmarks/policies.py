@@ -1,4 +1,4 @@
-"""Prints the README's table: Utility@1/5/10 of every policy in an embedded world, with intervals.
+"""Prints the tables of docs/benchmarks.md: Utility@1/5/10 of every policy in an embedded world, with intervals.
 
 python benchmarks/policies.py                    # packages, 60,000 clicks: what `make demo` shows
 python benchmarks/policies.py debian 300000      # the paper's Appendix B with a real engine

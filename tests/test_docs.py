@@ -55,8 +55,26 @@ def test_the_readmes_python_runs_in_under_ten_lines(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert "logged 1 1.0" in lines
-    assert any(re.fullmatch(r"unbiased 5 \d\.\d+", line) for line in lines)
-    assert len(lines) == 20 + 5  # logged and oracle at 1, six policies at 1, 5 and 10; five completions
+    assert any(re.fullmatch(r"expected 5 \d\.\d+", line) for line in lines)
+    assert any(re.fullmatch(r"popular 10 \d\.\d+", line) for line in lines)
+    assert len(lines) == 7 + 5  # logged at 1, the served policy and popular at 1, 5 and 10; five completions
+
+
+def test_the_readme_is_short_and_shows_the_page_and_its_use_before_any_benchmark() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 200
+    places = [
+        text.index(part) for part in ("docs/images/page.png", "## Use it on your log", "docs/benchmarks.md")
+    ]
+    assert places == sorted(places)
+
+
+def test_the_page_of_benchmarks_names_scripts_that_exist() -> None:
+    named = re.findall(
+        r"python (benchmarks/\w+\.py)", (ROOT / "docs/benchmarks.md").read_text(encoding="utf-8")
+    )
+    assert len(set(named)) >= 5
+    assert all((ROOT / script).exists() for script in named)
 
 
 @pytest.mark.slow
@@ -128,9 +146,10 @@ def test_the_picture_of_demand_shows_the_utilities_of_its_example() -> None:
 
 
 def test_version_and_changelog_agree() -> None:
-    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
-    assert newest
-    assert newest.group(1) == wayword.__version__
+    sections = re.findall(
+        r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
+    assert next(name for name in sections if name != "Unreleased") == wayword.__version__
 
 
 def test_the_door_is_small() -> None:
