@@ -93,7 +93,7 @@ def _own(engine: Engine, many: int) -> NDArray[np.float64]:
         """SELECT a.place, sum(t.mass / c.cuts * p.p) AS own
            FROM true_masses AS t JOIN true_forms AS f ON f.raw = t.query JOIN true_cuts AS c ON c.text = f.text
            JOIN contexts AS x ON x.prefix = c.prefix JOIN asked AS a ON a.context = x.context
-           JOIN queries AS q ON q.text = f.text JOIN documents AS d ON d.id = t.document
+           JOIN queries AS q ON q.text = f.text JOIN documents AS d ON d.document_id = t.document
            JOIN rankings AS r ON r.query = q.query AND r.document = d.document JOIN propensity AS p ON p.rank = r.rank
            GROUP BY a.place"""
     )

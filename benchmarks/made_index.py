@@ -200,7 +200,7 @@ def rankings_of(asked: Queries, rng: np.random.Generator) -> pa.Table:
 def documents_of(asked: Queries) -> pa.Table:
     """id, title."""
     numbers = range(_documents(asked))
-    return pa.table({"id": [f"d{n}" for n in numbers], "title": [f"Document {n}" for n in numbers]})
+    return pa.table({"document_id": [f"d{n}" for n in numbers], "title": [f"Document {n}" for n in numbers]})
 
 
 def _documents(asked: Queries) -> int:

@@ -360,7 +360,7 @@ def test_clicks_that_the_rankings_do_not_contain_and_ranks_that_drifted(tmp_path
     assert told["clicks explained by the rankings"] > 80
     folder = workspace.folder("demand")
     queries = [row["text"] for row in tables.read(workspace.folder("rankings"), "queries").to_pylist()]
-    gone = tables.read(workspace.folder("rankings"), "documents")["id"].to_pylist().index("gone")
+    gone = tables.read(workspace.folder("rankings"), "documents")["document_id"].to_pylist().index("gone")
     starts, column = (np.load(folder / f"rates_{part}.npy") for part in ("starts", "column"))
     wanting = [q for at, q in enumerate(queries) if gone in column[starts[at] : starts[at + 1]]]
     assert "lock" in wanting

@@ -45,10 +45,11 @@ def searches(engine: Engine) -> str:
 
 def clicks(engine: Engine) -> list[tuple[str, str, int]]:
     rows = engine.arrow(
-        """SELECT s.search_id, d.id, c.rank FROM numbered_clicks AS c JOIN numbered_searches AS s ON s.search = c.search
+        """SELECT s.search_id, d.document_id, c.rank FROM numbered_clicks AS c
+           JOIN numbered_searches AS s ON s.search = c.search
            JOIN documents AS d ON d.document = c.document ORDER BY 1, 2"""
     ).to_pylist()
-    return [(row["search_id"], row["id"], row["rank"]) for row in rows]
+    return [(row["search_id"], row["document_id"], row["rank"]) for row in rows]
 
 
 def test_forms_of_a_query_are_one_and_the_most_logged_stands_for_all_with_its_own_list(
@@ -61,7 +62,7 @@ def test_forms_of_a_query_are_one_and_the_most_logged_stands_for_all_with_its_ow
         {"text": "tv stand", "shown": "tv-stand", "ranked": True},
         {"text": "unsearched", "shown": "unsearched", "ranked": True},
     ]
-    assert engine.arrow("SELECT id FROM documents ORDER BY document")["id"].to_pylist() == [
+    assert engine.arrow("SELECT document_id FROM documents ORDER BY document")["document_id"].to_pylist() == [
         "01",
         "02",
         "03",

@@ -87,7 +87,7 @@ def test_each_line_is_what_is_wanted_times_what_is_seen(served: Served) -> None:
 
 def test_the_results_are_those_of_the_search_engine(served: Served, undisturbed: Made) -> None:
     folder = Workspace.open(undisturbed.path).folder("rankings")
-    ids = tables.read(folder, "documents")["id"].to_pylist()
+    ids = tables.read(folder, "documents")["document_id"].to_pylist()
     shown = tables.read(folder, "queries")["shown"].to_pylist()
     rows = tables.read(folder, "rankings").to_pylist()
     for query in served.complete("v", 5):

@@ -59,7 +59,9 @@ def read(engine: Engine, variant: str) -> TrainingData:
     """Read the numbered tables; `variant` is the definition of û (`utility.VARIANTS`)."""
     utility = VARIANTS[variant]
     texts = engine.arrow("SELECT text FROM queries ORDER BY query")["text"].to_pylist()
-    documents = engine.arrow("SELECT id, coalesce(title, '') AS title FROM documents ORDER BY document")
+    documents = engine.arrow(
+        "SELECT document_id, coalesce(title, '') AS title FROM documents ORDER BY document"
+    )
     discounts = engine.arrow(
         f"SELECT looked.rank, {utility.discount} AS p FROM propensity AS looked ORDER BY looked.rank"
     )
@@ -88,7 +90,7 @@ def read(engine: Engine, variant: str) -> TrainingData:
     )["n"][0].as_py()
     return TrainingData(
         texts,
-        documents["id"].to_pylist(),
+        documents["document_id"].to_pylist(),
         documents["title"].to_pylist(),
         exposure(
             engine.arrow("SELECT query, document, rank FROM rankings"),

@@ -97,7 +97,7 @@ def true_demand(engine: Engine, truth: Path, contexts: NDArray[np.int32], config
         FROM true_masses AS t JOIN true_forms AS f ON f.raw = t.query JOIN true_cuts AS c ON c.text = f.text
         JOIN contexts AS x ON x.prefix = c.prefix {"".join(f" AND x.{n} IS NOT DISTINCT FROM t.{n}" for n in stored)}
         JOIN asked AS a ON a.context = x.context
-        JOIN documents AS d ON d.id = t.document
+        JOIN documents AS d ON d.document_id = t.document
         ORDER BY a.place, d.document, f.raw
         """
     )

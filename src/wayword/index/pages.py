@@ -68,7 +68,7 @@ class Pages:
                 exposures.data[best_first][chosen].astype(np.float32),
             ),
             rank[chosen].astype(np.int32),
-            Strings.of(documents["id"].to_pylist()),
+            Strings.of(documents["document_id"].to_pylist()),
             Strings.of(title or "" for title in documents["title"].to_pylist()),
         )
 

@@ -34,7 +34,7 @@ LOG_CHECKS = (
         "a rank that is not a whole number from 1 up",
         "the 1-based position at which the clicked document was shown",
         "typed",
-        "document IS NOT NULL AND (rank IS NULL OR NOT (rank >= 1 AND rank < 2147483648) OR rank <> floor(rank))",
+        "document_id IS NOT NULL AND (rank IS NULL OR NOT (rank >= 1 AND rank < 2147483648) OR rank <> floor(rank))",
     ),
     Check(
         "a weight that is negative, huge or not a number",
@@ -46,7 +46,7 @@ LOG_CHECKS = (
 
 JUDGMENT_CHECKS = (
     *LOG_CHECKS[:2],
-    Check("a judgment without a document", "a document in every row", "typed", "document IS NULL"),
+    Check("a judgment without a document", "a document in every row", "typed", "document_id IS NULL"),
     Check(
         "a grade that is negative or not a number",
         "a finite grade from 0 (not relevant) up",
@@ -73,8 +73,8 @@ SEARCH_CHECKS = (
     Check(
         "a document with two ranks (or grades) in one search",
         "one rank per document and search",
-        "(SELECT search_id, document, min(rank) AS low, max(rank) AS high, min(weight) AS weight_low, "
-        "max(weight) AS weight_high FROM typed WHERE document IS NOT NULL GROUP BY search_id, document)",
+        "(SELECT search_id, document_id, min(rank) AS low, max(rank) AS high, min(weight) AS weight_low, "
+        "max(weight) AS weight_high FROM typed WHERE document_id IS NOT NULL GROUP BY search_id, document_id)",
         "low <> high OR (low IS NULL AND weight_low <> weight_high)",
     ),
 )
@@ -86,7 +86,7 @@ RANKINGS_CHECKS = (
         "(SELECT r.*, f.text FROM ranked AS r LEFT JOIN ranked_forms AS f ON f.raw = r.raw_query)",
         "text IS NULL OR text = ''",
     ),
-    Check("a row without a document", "a document in every row", "ranked", "document IS NULL"),
+    Check("a row without a document", "a document in every row", "ranked", "document_id IS NULL"),
     Check(
         "a rank that is not a whole number from 1 up",
         "the 1-based position of the document in the query's result list",
@@ -96,8 +96,8 @@ RANKINGS_CHECKS = (
     Check(
         "a (query, document) with two ranks",
         "one rank per query and document",
-        "(SELECT raw_query AS query, document, min(rank) AS one_rank, max(rank) AS another_rank "
-        "FROM ranked GROUP BY raw_query, document)",
+        "(SELECT raw_query AS query, document_id, min(rank) AS one_rank, max(rank) AS another_rank "
+        "FROM ranked GROUP BY raw_query, document_id)",
         "one_rank <> another_rank",
     ),
 )
@@ -147,6 +147,7 @@ def _problem(engine: Engine, check: Check) -> str | None:
 
 _SHOWN_AS = {
     "raw_query": "query",
+    "document_id": "document",
     "rank_text": "rank",
     "weight_text": "weight",
     "user_id": "user",

@@ -57,7 +57,7 @@ def typed(engine: Engine, raw: str, columns: Columns) -> None:
         f"""
         SELECT input_row,
                {text("query")} AS raw_query,
-               NULLIF({text("document")}, '') AS document,
+               NULLIF({text("document")}, '') AS document_id,
                {rank} AS rank_text,
                TRY_CAST({rank} AS DOUBLE) AS rank,
                NULLIF({text(amount)}, '') AS weight_text,

@@ -2,7 +2,7 @@
 
 Two tables come out. `searches`: search (a number), search_id, split, text (the normalised query), raw_query, prefix
 (normalised, null where the log has none), user_id, time_text and the context columns (named `context_…`). `clicks`:
-search, document, rank, weight; a search without a click has no row there.
+search, document_id, rank, weight; a search without a click has no row there.
 """
 
 from dataclasses import dataclass
@@ -67,7 +67,7 @@ def _normalise(engine: Engine, found: columns.Columns) -> None:
         "typed",
         f"""
         SELECT r.input_row, {search_id} AS search_id, r.raw_query, q.text AS text,
-               NULLIF(p.text, '') AS prefix, p.text = '' AS untyped, r.document, r.rank_text, r.rank, r.weight_text,
+               NULLIF(p.text, '') AS prefix, p.text = '' AS untyped, r.document_id, r.rank_text, r.rank, r.weight_text,
                r.weight, r.user_id, r.time_text {"".join(f", r.{engine.quote(n)}" for n in found.stored)}
         FROM rows AS r LEFT JOIN forms AS q ON q.raw = r.raw_query LEFT JOIN forms AS p ON p.raw = r.raw_prefix
         """,
@@ -93,9 +93,9 @@ def _clicks(engine: Engine, *, judged: bool) -> None:
         "clicks",
         f"""
         SELECT {"DISTINCT" if judged else ""}
-               s.search, t.document, CAST(t.rank AS INTEGER) AS rank, coalesce(t.weight, 1) AS weight
+               s.search, t.document_id, CAST(t.rank AS INTEGER) AS rank, coalesce(t.weight, 1) AS weight
         FROM typed AS t JOIN searches AS s ON s.search_id = t.search_id
-        WHERE t.document IS NOT NULL
+        WHERE t.document_id IS NOT NULL
         """,
     )
 

@@ -30,7 +30,7 @@ def write(out: Path, source: Path, config: LogConfig, *, judged: bool = False) -
         found = log.build(engine, source, config, judged=judged)
         columns = ", ".join([*SEARCH_COLUMNS, *map(engine.quote, found.columns.stored)])
         tables.save(engine, out, "searches", "search", columns)
-        tables.save(engine, out, "clicks", "search, document, rank, weight")
+        tables.save(engine, out, "clicks", "search, document_id, rank, weight")
     return {**found.report, "context columns": list(found.columns.context)}
 
 

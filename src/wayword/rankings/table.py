@@ -43,7 +43,7 @@ def read(engine: Engine, path: Path) -> None:
     engine.step(
         "ranked",
         f"""
-        SELECT input_row, {text["query"]} AS raw_query, NULLIF({text["document"]}, '') AS document,
+        SELECT input_row, {text["query"]} AS raw_query, NULLIF({text["document"]}, '') AS document_id,
                {text["rank"]} AS rank_text, TRY_CAST({text["rank"]} AS DOUBLE) AS rank
         FROM raw_rankings
         """,
@@ -68,11 +68,11 @@ def ask(
            raw_query) AS place FROM searches GROUP BY text, raw_query) AS f WHERE place = 1 ORDER BY text"""
     )["raw_query"].to_pylist()
     clicked = engine.arrow(
-        """SELECT DISTINCT s.raw_query AS query, c.document FROM clicks AS c
+        """SELECT DISTINCT s.raw_query AS query, c.document_id AS document FROM clicks AS c
            JOIN searches AS s ON s.search = c.search ORDER BY 1, 2"""
     )
     answer = ranker(documents, clicked, queries, depth=depth, progress=progress)
-    engine.load("ranked", answer.rename_columns(["raw_query", "document", "rank"]))
+    engine.load("ranked", answer.rename_columns(["raw_query", "document_id", "rank"]))
     _normalise(engine)
 
 
@@ -102,26 +102,30 @@ def number(engine: Engine, titles: pa.Table | None) -> None:
         GROUP BY text
         """,
     )
-    engine.load("titles", titles if titles is not None else _NO_TITLES)
+    engine.load(
+        "titles", titles.rename_columns({"document": "document_id"}) if titles is not None else _NO_TITLES
+    )
     engine.step(
         "documents",
         """
-        SELECT CAST(row_number() OVER (ORDER BY d.id) - 1 AS INTEGER) AS document, d.id, t.title
-        FROM (SELECT DISTINCT document AS id FROM ranked) AS d
-        LEFT JOIN (SELECT document, min(nullif(title, '')) AS title FROM titles GROUP BY document) AS t
-        ON t.document = d.id
+        SELECT CAST(row_number() OVER (ORDER BY d.document_id) - 1 AS INTEGER) AS document, d.document_id,
+               t.title
+        FROM (SELECT DISTINCT document_id FROM ranked) AS d
+        LEFT JOIN (SELECT document_id, min(nullif(title, '')) AS title FROM titles GROUP BY document_id) AS t
+        ON t.document_id = d.document_id
         """,
     )
     engine.step(
         "rankings",
         """
         SELECT DISTINCT q.query, d.document, CAST(r.rank AS INTEGER) AS rank
-        FROM ranked AS r JOIN queries AS q ON q.shown = r.raw_query JOIN documents AS d ON d.id = r.document
+        FROM ranked AS r JOIN queries AS q ON q.shown = r.raw_query
+        JOIN documents AS d ON d.document_id = r.document_id
         """,
     )
 
 
-_NO_TITLES = pa.table({"document": pa.array([], pa.string()), "title": pa.array([], pa.string())})
+_NO_TITLES = pa.table({"document_id": pa.array([], pa.string()), "title": pa.array([], pa.string())})
 
 
 def join_log(engine: Engine, strictness: Strictness, *, source: str) -> dict[str, Any]:
@@ -129,10 +133,10 @@ def join_log(engine: Engine, strictness: Strictness, *, source: str) -> dict[str
     engine.step(
         "placed",
         """
-        SELECT c.search, s.search_id, s.raw_query, c.document AS id, c.rank, c.weight, q.query, q.ranked, d.document,
+        SELECT c.search, s.search_id, s.raw_query, c.document_id, c.rank, c.weight, q.query, q.ranked, d.document,
                r.rank AS table_rank, f.raw <> q.shown AS another_form
         FROM clicks AS c JOIN searches AS s ON s.search = c.search JOIN queries AS q ON q.text = s.text
-        LEFT JOIN documents AS d ON d.id = c.document
+        LEFT JOIN documents AS d ON d.document_id = c.document_id
         LEFT JOIN rankings AS r ON r.query = q.query AND r.document = d.document
         LEFT JOIN ranked_forms AS f ON f.raw = s.raw_query
         """,
@@ -212,7 +216,7 @@ def _count(engine: Engine, condition: str) -> int:
 
 def _examples(engine: Engine, condition: str) -> str:
     rows = engine.arrow(
-        f"""SELECT search_id, raw_query, id AS document, rank, table_rank FROM placed WHERE {condition}
+        f"""SELECT search_id, raw_query, document_id, rank, table_rank FROM placed WHERE {condition}
             ORDER BY search LIMIT {checks.EXAMPLES}"""
     ).to_pylist()
     return "\n".join(f"    {checks.describe(row)}" for row in rows)
