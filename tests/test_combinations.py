@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import wayword
+from wayword.config import COMPARED
 from wayword.engines import tables
 from wayword.paper import pecos_model as xlinear
 
@@ -15,7 +16,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "retriever": {"candidates": 10},
     "features": {"dimensions": 4},
     "ranker": {"rounds": 10, "depth": 3},
-    "evaluation": {"bootstrap": 50},
+    "evaluation": {"bootstrap": 50, "compare": list(COMPARED)},
 }
 POLICIES = {"logged", "random", "popular", "retriever", "unbiased", "expected", "diverse", "oracle"}
 needs_pecos = pytest.mark.skipif(not xlinear.available(), reason="needs the extra pecos")

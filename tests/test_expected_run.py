@@ -17,6 +17,8 @@ from shop import Shop
 from wayword import Config, run
 from wayword.completion.candidates import Candidates
 from wayword.completion.policies import Expected
+from wayword.config import COMPARED
+from wayword.demand.artefact import DEMAND
 from wayword.engines import tables
 from wayword.errors import LogError, WaywordError
 from wayword.evaluation.stage import DIAL
@@ -24,7 +26,9 @@ from wayword.logs.contexts import from_prefixes
 from wayword.pipeline import load_policies
 from wayword.report.estimates import dial_of, differences_of, estimates_of
 from wayword.request import ANY, MODES, PREFIXED
+from wayword.serving.completer import Completer
 from wayword.serving.policy_completer import PolicyCompleter
+from wayword.store.compressed_rows import WeightedRows
 from wayword.store.workspace import Workspace
 from wayword.utility import CUTOFFS
 
@@ -32,7 +36,7 @@ SETTINGS = {
     "retriever": {"model": "popular", "candidates": 10},
     "ranker": {"rounds": 3, "depth": 2},
     "features": {"dimensions": 2},
-    "evaluation": {"bootstrap": 20},
+    "evaluation": {"bootstrap": 20, "compare": list(COMPARED)},
 }
 POLICIES = ("random", "popular", "retriever", "unbiased", "expected", "diverse")
 
@@ -101,8 +105,8 @@ def test_an_estimate_is_that_of_the_reference_on_the_policys_lists(
 def test_recall_is_told_for_each_source_and_all_together(shop: Shop) -> None:
     rows = tables.read(shop.workspace.folder("estimates"), "recall").to_pylist()
     found = {row["source"]: row["recall"] for row in rows}
-    assert set(found) == {"popular", "pecos", "graph", "fuzzy", "together"}
-    assert found["together"] >= max(found[s] for s in ("popular", "pecos", "graph"))
+    assert set(found) == {"popular", "retriever", "graph", "fuzzy", "together"}
+    assert found["together"] >= max(found[s] for s in ("popular", "retriever", "graph"))
     assert found["graph"] > 0.9  # the whole universe is looked at
     assert found["fuzzy"] == 0.0  # every test prefix begins some query
 
@@ -291,6 +295,8 @@ def test_very_few_clicks_run_through_or_the_log_is_called_too_short(tmp_path: Pa
     if clicks < 8:  # none is left for the ranker
         with pytest.raises(LogError, match=r"nothing to learn from\. Give a longer log"):
             start(tmp_path, log, rankings)
+        served = start(tmp_path / "served", log, rankings, settings={"evaluation": {"bootstrap": 20}})
+        assert Completer.open(served).complete("l")
     else:
         finite(start(tmp_path, log, rankings))
 
@@ -361,8 +367,8 @@ def test_clicks_that_the_rankings_do_not_contain_and_ranks_that_drifted(tmp_path
     folder = workspace.folder("demand")
     queries = [row["text"] for row in tables.read(workspace.folder("rankings"), "queries").to_pylist()]
     gone = tables.read(workspace.folder("rankings"), "documents")["document_id"].to_pylist().index("gone")
-    starts, column = (np.load(folder / f"rates_{part}.npy") for part in ("starts", "column"))
-    wanting = [q for at, q in enumerate(queries) if gone in column[starts[at] : starts[at + 1]]]
+    demand = WeightedRows.load(folder, DEMAND)
+    wanting = [q for at, q in enumerate(queries) if gone in demand.values[demand.span(at)]]
     assert "lock" in wanting
 
 
@@ -371,17 +377,17 @@ def test_weights_count_and_a_weight_of_zero_is_no_click(tmp_path: Path) -> None:
     clicks = [{**row, "weight": float(i % 4)} for i, row in enumerate(log_of(rankings, 200))]
     workspace = start(tmp_path / "weighed", clicks, rankings)
     finite(workspace)
-    folder = workspace.folder("demand")
-    rates = {p: np.load(folder / f"rates_{p}.npy") for p in ("starts", "column", "value")}
+    demand = WeightedRows.load(workspace.folder("demand"), DEMAND)
     heavier = [{**row, "weight": 10 * row["weight"]} for row in clicks]
     other = start(tmp_path / "heavier", heavier, rankings).folder("demand")
-    more = {p: np.load(other / f"rates_{p}.npy") for p in ("starts", "column", "value")}
-    assert more["value"] == pytest.approx(rates["value"], rel=1e-4)  # a unit says nothing
+    more = WeightedRows.load(other, DEMAND)
+    assert more.weights == pytest.approx(demand.weights, rel=1e-4)  # a unit says nothing
     favoured = [{**row, "weight": row["weight"] * (5 if row["query"] == "lock" else 1)} for row in clicks]
     other = start(tmp_path / "favoured", favoured, rankings).folder("demand")
-    starts, value = (np.load(other / f"rates_{p}.npy") for p in ("starts", "value"))
-    before = [rates["value"][a:b].sum() for a, b in pairwise(rates["starts"])]
-    after = [value[a:b].sum() for a, b in pairwise(starts)]
+    before, after = (
+        [rows.weights[rows.span(at)].sum() for at in range(len(rows))]
+        for rows in (demand, WeightedRows.load(other, DEMAND))
+    )
     queries = [row["text"] for row in tables.read(workspace.folder("rankings"), "queries").to_pylist()]
     lock = queries.index("lock")
     assert after[lock] / sum(after) > 1.5 * before[lock] / sum(before)

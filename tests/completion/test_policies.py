@@ -131,7 +131,7 @@ def test_blocks_of_contexts_give_the_same(
     policies: dict[str, Plain], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = rows(policies["unbiased"].complete(from_prefixes(PREFIXES), 5))
-    monkeypatch.setattr("wayword.completion.policies.CONTEXTS_AT_ONCE", 2)
+    monkeypatch.setattr("wayword.paper.policies.CONTEXTS_AT_ONCE", 2)
     assert rows(policies["unbiased"].complete(from_prefixes(PREFIXES), 5)) == whole
 
 

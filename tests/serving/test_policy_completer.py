@@ -89,7 +89,13 @@ def test_nothing_asked_nothing_answered(completer: PolicyCompleter) -> None:
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda c: c.complete("v", policy="best"), "Found policy 'best'; expected one of random, popular"),
+        (
+            lambda c: c.complete("v", policy="best"),
+            "Found policy 'best'; expected one of popular, expected, diverse, random",
+        ),
+            lambda c: c.complete("v", policy="best"),
+            "Found policy 'best'; expected one of popular, expected, diverse, random",
+        ),
         (lambda c: c.complete("v", 0), "Found k = 0; expected a whole number from 1"),
         (lambda c: c.complete("v", 1001), "Found k = 1001"),
         (
