@@ -200,7 +200,7 @@ def test_resampling_in_blocks_gives_the_same(monkeypatch: pytest.MonkeyPatch) ->
     outcome = simulated(50, np.random.default_rng(4))
     values = np.column_stack(list(at_cutoffs(outcome).values()))
     whole = resample(values, outcome.own, QUICK)
-    monkeypatch.setattr("wayword.evaluation.estimates.RESAMPLED_AT_ONCE", 150)
+    monkeypatch.setattr("wayword.bootstrap.RESAMPLED_AT_ONCE", 150)
     assert resample(values, outcome.own, QUICK) == pytest.approx(whole)
 
 

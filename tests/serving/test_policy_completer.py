@@ -93,9 +93,6 @@ def test_nothing_asked_nothing_answered(completer: PolicyCompleter) -> None:
             lambda c: c.complete("v", policy="best"),
             "Found policy 'best'; expected one of popular, expected, diverse, random",
         ),
-            lambda c: c.complete("v", policy="best"),
-            "Found policy 'best'; expected one of popular, expected, diverse, random",
-        ),
         (lambda c: c.complete("v", 0), "Found k = 0; expected a whole number from 1"),
         (lambda c: c.complete("v", 1001), "Found k = 1001"),
         (
