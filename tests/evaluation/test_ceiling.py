@@ -126,6 +126,7 @@ def test_no_policy_beats_it_among_packages(tmp_path: Path) -> None:
         truth=data / "truth.parquet",
         out=tmp_path / "workspace",
         config=config,
+        paper=True,
     )
     assert beaten(workspace) == []
     value = {(row["policy"], row["k"]): row["value"] for row in estimates(workspace)}

@@ -76,7 +76,7 @@ def searches_of(workspace: Workspace) -> tuple[list[Search], dict[int, dict[int,
 def test_judgments_go_through_the_same_ranker_and_evaluation(tmp_path: Path, measure: str) -> None:
     judgments, rankings = judge(tmp_path)
     config = Config.parse({**CONFIG, "utility": {"judgments": measure}})
-    workspace = run(judgments, rankings, out=tmp_path / "workspace", config=config, judged=True)
+    workspace = run(judgments, rankings, out=tmp_path / "workspace", config=config, judged=True, paper=True)
     searches, returned = searches_of(workspace)
     at = {stage: workspace.folder(stage) for stage in workspace.manifest["stages"]}
     contexts = tables.read(at["contexts"], "contexts").drop_columns(["context"])

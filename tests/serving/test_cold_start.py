@@ -10,7 +10,7 @@ from runs import Made
 HEAVY = ("numba", "scipy", "xgboost", "duckdb", "pyarrow", "sklearn", "pecos", "tantivy", "granian")
 COMMAND = """
 import sys
-from wayword.cli import app
+from wayword.cli.main import app
 app(standalone_mode=False)
 print(*sorted({name.partition(".")[0] for name in sys.modules}), file=sys.stderr)
 """
