@@ -13,8 +13,8 @@ from rich.text import Text
 class Progress:
     """Receives the progress of stages and ignores it. Subclasses show or record it."""
 
-    def begin(self, stage: str, *, expected: float | None = None) -> None:
-        """Report that a stage starts, with the seconds that it is expected to take, if known."""
+    def begin(self, stage: str) -> None:
+        """Report that a stage starts."""
 
     def advance(self, done: int, total: int) -> None:
         """Report that the current stage is `done` of `total` through."""
@@ -22,14 +22,8 @@ class Progress:
     def end(self, stage: str, *, reused: bool, seconds: float) -> None:
         """Report that a stage is done, or that its earlier artefact was `reused`."""
 
-    def record(self, artefact: str, seconds: float) -> None:
-        """Record how long it took to make an artefact."""
-
     def note(self, text: str) -> None:
         """Report something a person should know."""
-
-    def overall(self, done: float, total: float, seconds_left: float) -> None:
-        """Report the progress of all stages together."""
 
     def finish(self, made: list[str]) -> None:
         """Report the end of the run, with the stages that were not reused."""
@@ -44,8 +38,6 @@ class Progress:
 
 
 SILENT = Progress()
-Reporter = Progress
-"""The former name of `Progress`."""
 
 
 class _State(bars.ProgressColumn):
@@ -53,9 +45,7 @@ class _State(bars.ProgressColumn):
 
     def render(self, task: bars.Task) -> Text:
         """See `ProgressColumn.render`."""
-        left = task.fields.get("left") or task.time_remaining
-        if left is None and task.fields.get("expected"):
-            left = max(task.fields["expected"] - (task.elapsed or 0.0), 0.0)
+        left = task.time_remaining
         return Text("" if left is None else f"{timedelta(seconds=int(left))} left")
 
 
@@ -74,7 +64,6 @@ class Bars(Progress):
             disable=not console.is_terminal,
         )
         self._task: bars.TaskID | None = None
-        self._all: bars.TaskID | None = None
 
     @contextmanager
     def shown(self) -> Iterator["Bars"]:
@@ -82,9 +71,9 @@ class Bars(Progress):
         with self._bars:
             yield self
 
-    def begin(self, stage: str, *, expected: float | None = None) -> None:
+    def begin(self, stage: str) -> None:
         """See `Progress.begin`."""
-        self._task = self._bars.add_task(stage, total=None, expected=expected)
+        self._task = self._bars.add_task(stage, total=None)
 
     def advance(self, done: int, total: int) -> None:
         """See `Progress.advance`."""
@@ -102,12 +91,6 @@ class Bars(Progress):
     def note(self, text: str) -> None:
         """See `Progress.note`."""
         self._say(f"note: {text}")
-
-    def overall(self, done: float, total: float, seconds_left: float) -> None:
-        """See `Progress.overall`."""
-        if self._all is None:
-            self._all = self._bars.add_task("all", total=None, left=None)
-        self._bars.update(self._all, total=max(total, done + 1e-6), completed=done, left=seconds_left)
 
     def finish(self, made: list[str]) -> None:
         """See `Progress.finish`."""

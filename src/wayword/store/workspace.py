@@ -176,8 +176,6 @@ class Build:
             self.made.append(name)
         seconds = time.monotonic() - started
         self.reporter.end(name, reused=reused, seconds=seconds)
-        if not reused:
-            self.reporter.record(folder.name, seconds)
         return folder
 
     def finish(self, settings: dict[str, Any], *, prune: bool = True) -> Workspace:

@@ -18,7 +18,7 @@ from wayword.errors import LogError
 from wayword.logs.checks import EXAMPLES
 from wayword.logs.ubi.lines import SCHEMA, blocks
 from wayword.logs.ubi.schema import Event, Query, json_structure
-from wayword.progress import Reporter
+from wayword.progress import Progress
 
 _WRAPPERS = {"index": "JSON", "create": "JSON", "_source": "JSON"}
 """What a bulk file or an export has around a record."""
@@ -79,7 +79,7 @@ class Source:
 
 
 def read(
-    engine: DuckDB, files: Sequence[Path], *, application: str | None, reporter: Reporter
+    engine: DuckDB, files: Sequence[Path], *, application: str | None, reporter: Progress
 ) -> list[Source]:
     """Read all files into the tables."""
     _add(engine, SCHEMA.empty_table(), application)

@@ -11,7 +11,7 @@ from wayword.engines.duck import DuckDB
 from wayword.errors import LogError, WaywordError
 from wayword.logs.ubi import ab_test, clicks, completions, contexts, lines, parser, rankings, searches
 from wayword.logs.ubi.schema import COMPLETION_ACTIONS
-from wayword.progress import Reporter
+from wayword.progress import Progress
 from wayword.store import disk
 
 UNREADABLE = 0.01
@@ -56,7 +56,7 @@ def read_ubi(
     context: Sequence[str] | None = None,
     unreadable: float = UNREADABLE,
     memory: str | None = None,
-    reporter: Reporter | None = None,
+    reporter: Progress | None = None,
 ) -> UbiLog:
     """Read UBI 1.3 query records and events, files or folders of NDJSON (.gz or not), and write a log to folder `out`.
 
@@ -73,7 +73,7 @@ def read_ubi(
         raise WaywordError("Found no files; expected files or folders of UBI records (NDJSON).")
     engine = DuckDB(memory=memory)
     try:
-        sources = parser.read(engine, files, application=application, reporter=reporter or Reporter())
+        sources = parser.read(engine, files, application=application, reporter=reporter or Progress())
         report = parser.check(engine, sources, unreadable=unreadable)
         notes = _unread(report, parser.examples(engine, sources))
         report |= completions.build(engine) | searches.build(engine)
