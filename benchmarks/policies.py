@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def make(world: str, clicks: int, seed: int, folder: Path) -> wayword.Workspace:
-    """Simulate a world and run every stage on its log."""
+    """Simulate a world and run every stage on its log, the paper's too."""
     data = wayword.simulate(
         world, clicks=clicks, seed=seed, out=folder / "data", clicks_only=world != "packages"
     )
@@ -45,6 +45,7 @@ def make(world: str, clicks: int, seed: int, folder: Path) -> wayword.Workspace:
         truth=data / "truth.parquet",
         out=folder / "workspace",
         config=wayword.Config.parse({} if world == "packages" else FIRST_WORD),
+        paper=True,
     )
 
 

@@ -24,7 +24,6 @@ import pyarrow as pa
 from scipy.stats import t as student
 
 import wayword
-from wayword.completion.candidates import Candidates
 from wayword.completion.policies import DEFAULT
 from wayword.engines.tables import fetch_numbered, tables_in
 from wayword.evaluation.estimates import at_cutoffs, outcomes
@@ -86,14 +85,13 @@ def measure(world: str, seed: int, without_paper: bool, folder: Path) -> dict[st
         name, clicks=clicks, seed=seed, out=folder / "data", clicks_only=name != "packages"
     )
     settings: dict[str, Any] = {} if name == "packages" else {"prefixes": {"start": "first-word"}}
-    if without_paper:
-        settings |= {"retriever": {"model": "popular"}, "ranker": {"max_contexts": 100, "rounds": 1}}
     workspace = wayword.run(
         data / "clicks.parquet",
         data / "rankings.parquet",
         truth=data / "truth.parquet",
         out=folder / "workspace",
         config=wayword.Config.parse(settings),
+        paper=not without_paper,
     )
     estimates = {
         mode: [
@@ -107,8 +105,7 @@ def measure(world: str, seed: int, without_paper: bool, folder: Path) -> dict[st
 
 def typos(workspace: wayword.Workspace, seed: int) -> dict[str, Any]:
     """Utility of the default policy on the test prefixes as they are and with one mistake each."""
-    stages = ("log", "rankings", "contexts", "propensity", "demand", "retriever", "ranker")
-    at = {stage: workspace.folder(stage) for stage in stages}
+    at = {stage: workspace.folder(stage) for stage in workspace.manifest["stages"]}
     policy = load_policies(at, workspace.config, threads=2)[DEFAULT]
     with tempfile.TemporaryDirectory() as spill, tables_in(Path(spill)) as engine:
         fetch_numbered(engine, at)
@@ -123,7 +120,7 @@ def typos(workspace: wayword.Workspace, seed: int) -> dict[str, Any]:
                 typed.set_column(typed.column_names.index("prefix"), "prefix", pa.array(wrong)), DEEPEST
             ),
         }
-        outcome = outcomes(engine, lists, Candidates.empty(), numbers, Measure("unbiased"))
+        outcome = outcomes(engine, lists, None, numbers, Measure("unbiased"))
     value = at_cutoffs(outcome)
     share = {str(k): float(value["wrong", k].sum() / value["right", k].sum()) for k in CUTOFFS}
     return {"kept": share}
