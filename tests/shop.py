@@ -105,7 +105,9 @@ def with_parts(world: World) -> World:
     rng = np.random.default_rng(5)
     by_query = np.repeat(rng.choice(PARTS, len(QUERIES)), 2)
     moved = rng.random(len(by_query)) < 0.3
-    return replace(world, parts=pa.array(np.where(moved, rng.choice(PARTS, len(by_query)), by_query)))
+    return replace(
+        world, context_values=pa.array(np.where(moved, rng.choice(PARTS, len(by_query)), by_query))
+    )
 
 
 def open_shop(folder: Path, world: World | None = None, part: float | None = None) -> Shop:

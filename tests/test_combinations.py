@@ -10,7 +10,7 @@ import pytest
 import wayword
 from wayword.config import COMPARED
 from wayword.engines import tables
-from wayword.paper import pecos_model as xlinear
+from wayword.paper import pecos_model
 
 QUICK: dict[str, dict[str, Any]] = {
     "retriever": {"candidates": 10},
@@ -19,7 +19,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "evaluation": {"bootstrap": 50, "compare": list(COMPARED)},
 }
 POLICIES = {"logged", "random", "popular", "retriever", "unbiased", "expected", "diverse", "oracle"}
-needs_pecos = pytest.mark.skipif(not xlinear.available(), reason="needs the extra pecos")
+needs_pecos = pytest.mark.skipif(not pecos_model.available(), reason="needs the extra pecos")
 
 
 def settings(**changes: dict[str, Any]) -> wayword.Config:

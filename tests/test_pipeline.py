@@ -30,7 +30,7 @@ from wayword.evaluation import stage as estimates
 from wayword.index import build as index
 from wayword.logs import contexts_stage as contexts
 from wayword.logs import stage as log
-from wayword.paper import pecos_model as xlinear
+from wayword.paper import pecos_model
 from wayword.paper import ranker_stage as ranker
 from wayword.paper import retriever_stage as retriever
 from wayword.pipeline import load_policies, with_paper
@@ -515,7 +515,7 @@ def test_a_simulation_on_a_full_or_read_only_disk_is_said_clearly(small_disk: Pa
 def test_without_pecos_one_line_says_what_is_done_instead(
     monkeypatch: pytest.MonkeyPatch, world: Path, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(xlinear, "available", lambda: False)
+    monkeypatch.setattr(pecos_model, "available", lambda: False)
     recorder = Recorder()
     config = _changed(with_paper(Config.parse({"ranker": {"rounds": 1}})), "retriever.model", "auto")
     pipeline.run(

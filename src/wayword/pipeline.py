@@ -87,11 +87,11 @@ def stages(settings: Config, inputs: Inputs, reporter: Progress) -> dict[str, St
     after: tuple[str, ...] = (*SUPPLIED, "demand", "completion")
     if not set(PAPER) & set(settings.evaluation.compare):
         return learned | {"estimates": estimates_stage(settings, inputs, after, reporter)}
-    from wayword.paper.plan import asked_of, paper_stages
+    from wayword.paper.plan import retrieval_settings, paper_stages
 
     after = (*after, "retriever", "ranker")
     evaluated = estimates_stage(
-        settings, inputs, after, reporter, load_policies, asked_of(settings.retriever)
+        settings, inputs, after, reporter, load_policies, retrieval_settings(settings.retriever)
     )
     return learned | paper_stages(settings, inputs.judged, reporter) | {"estimates": evaluated}
 

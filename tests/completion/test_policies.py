@@ -22,7 +22,7 @@ from wayword.completion.policies import (
 )
 from wayword.completion.popular import PopularRetriever
 from wayword.logs.contexts import from_prefixes
-from wayword.paper import pecos_model as xlinear
+from wayword.paper import pecos_model
 from wayword.paper.policies import Ranked, Shuffled
 from wayword.paper.rankers import RANKERS, Examples
 from wayword.pipeline import load_policies
@@ -39,7 +39,7 @@ def policies(shop: Shop, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
     loaded = {name: _plain(policy) for name, policy in load_policies(shop.folders, small.CONFIG).items()}
     boosted = loaded["unbiased"]
     assert isinstance(boosted, Ranked)
-    of_tree = _over_pecos(shop, tmp_path_factory.mktemp("pecos")) if xlinear.available() else {}
+    of_tree = _over_pecos(shop, tmp_path_factory.mktemp("pecos")) if pecos_model.available() else {}
     return {**loaded, "linear": _linear(boosted), **of_tree}
 
 

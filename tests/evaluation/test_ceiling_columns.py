@@ -39,8 +39,8 @@ def engine(parts_shop: Shop) -> Iterator[Engine]:
 
 def intents_saying(shop: Shop, part: str) -> list[Intent]:
     """The intents, each as probable as it is together with a log that says `part`."""
-    assert shop.world.parts is not None
-    true, intents = shop.world.parts.to_pylist(), intents_of(shop.world)
+    assert shop.world.context_values is not None
+    true, intents = shop.world.context_values.to_pylist(), intents_of(shop.world)
     browsed = {p: sum(i.probability for i, t in zip(intents, true, strict=True) if t == p) for p in PARTS}
     return [
         replace(

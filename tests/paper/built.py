@@ -74,5 +74,5 @@ def built_world(_catalogue: pa.Table, **_options: object) -> World:
         ),
         depth=DEPTH,
         rankings_of="all",
-        parts=pa.array([noun[0] for noun in NOUNS], pa.string()),
+        context_values=pa.array([noun[0] for noun in NOUNS], pa.string()),
     )

@@ -5,10 +5,10 @@ import pytest
 
 from progress_steps import Steps
 from wayword.errors import LogError
-from wayword.paper import pecos_model as xlinear
+from wayword.paper import pecos_model
 from wayword.paper.pecos_documents import rank_with_pecos
 
-pytestmark = pytest.mark.skipif(not xlinear.available(), reason="needs the extra pecos")
+pytestmark = pytest.mark.skipif(not pecos_model.available(), reason="needs the extra pecos")
 
 PAIRS = pa.table(
     {

@@ -12,9 +12,9 @@ import pytest
 from scipy import sparse
 
 from wayword.errors import MissingExtra, WorkspaceError
-from wayword.paper import pecos_model as xlinear
+from wayword.paper import pecos_model
 
-needs_pecos = pytest.mark.skipif(not xlinear.available(), reason="needs the extra pecos")
+needs_pecos = pytest.mark.skipif(not pecos_model.available(), reason="needs the extra pecos")
 
 
 def digest(folder: Path) -> dict[str, str]:
@@ -36,11 +36,11 @@ def problem(instances: int = 400, labels: int = 300, seed: int = 0) -> tuple[lis
 
 def trained(
     folder: Path, *, threads: int = 1, seed: int = 0
-) -> tuple[xlinear.TextFeatures, sparse.csr_matrix]:
+) -> tuple[pecos_model.TextFeatures, sparse.csr_matrix]:
     texts, labels = problem()
-    text = xlinear.TextFeatures.fit(texts, folder / "text")
+    text = pecos_model.TextFeatures.fit(texts, folder / "text")
     features = text.transform(texts)
-    xlinear.train(features, labels, folder / "tree", max_leaf=20, seed=seed, threads=threads)
+    pecos_model.train(features, labels, folder / "tree", max_leaf=20, seed=seed, threads=threads)
     return text, features
 
 
@@ -49,15 +49,15 @@ def test_import_is_light_and_use_without_pecos_names_the_extra(
 ) -> None:
     code = "import sys, wayword.paper.pecos_model; sys.exit('pecos' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-    monkeypatch.setattr(xlinear, "available", lambda: False)
+    monkeypatch.setattr(pecos_model, "available", lambda: False)
     with pytest.raises(MissingExtra, match=r"wayword\[pecos\]"):
-        xlinear.TextFeatures.fit(["a"], tmp_path / "text")
+        pecos_model.TextFeatures.fit(["a"], tmp_path / "text")
 
 
 @needs_pecos
 @pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_matrix])
 def test_shim_gives_scipys_matrix(kind: Any) -> None:
-    smat_util = xlinear._pecos().utils.smat_util
+    smat_util = pecos_model._pecos().utils.smat_util
     expected = kind(sparse.random(7, 5, density=0.4, dtype=np.float32, random_state=1))
     parts = (expected.data, expected.indices.astype(np.uint32), expected.indptr.astype(np.uint64))
     make = getattr(smat_util, kind.__name__)
@@ -69,7 +69,7 @@ def test_shim_gives_scipys_matrix(kind: Any) -> None:
 
 @needs_pecos
 def test_text_rows_are_unit_vectors_or_zero(tmp_path: Path) -> None:
-    text = xlinear.TextFeatures.fit(["fire", "firefox br", "東京 ホ", "c++"], tmp_path / "text")
+    text = pecos_model.TextFeatures.fit(["fire", "firefox br", "東京 ホ", "c++"], tmp_path / "text")
     rows = text.transform(["f", "firefox", "東", "", "ßßß"])
     assert rows.dtype == np.float32
     np.testing.assert_allclose(np.linalg.norm(rows[:3].toarray(), axis=1), 1, atol=1e-6)
@@ -79,7 +79,7 @@ def test_text_rows_are_unit_vectors_or_zero(tmp_path: Path) -> None:
 @needs_pecos
 def test_start_of_a_text_is_a_feature(tmp_path: Path) -> None:
     """PECOS does not pad the first word when it predicts; "ox" must differ from the end of "fox"."""
-    text = xlinear.TextFeatures.fit(["ox", "fox", "fox ox"], tmp_path / "text")
+    text = pecos_model.TextFeatures.fit(["ox", "fox", "fox ox"], tmp_path / "text")
     start, inside = text.transform(["ox"]), text.transform(["fox"])
     assert start.nnz > len(["ox", "o", "x", "ox", " "])
     assert set(start.indices) - set(inside.indices)
@@ -87,7 +87,7 @@ def test_start_of_a_text_is_a_feature(tmp_path: Path) -> None:
 
 @needs_pecos
 def test_vocabulary_may_be_empty(tmp_path: Path) -> None:
-    text = xlinear.TextFeatures.fit([], tmp_path / "text")
+    text = pecos_model.TextFeatures.fit([], tmp_path / "text")
     assert text.transform(["a", "b"]).shape[0] == 2
     assert text.transform([]).shape[0] == 0
 
@@ -102,7 +102,7 @@ def test_same_input_same_bytes_for_any_number_of_threads(tmp_path: Path) -> None
 @needs_pecos
 def test_loaded_model_finds_the_labels_and_rows_are_independent(tmp_path: Path) -> None:
     text, features = trained(tmp_path)
-    model = xlinear.XLinear.load(tmp_path / "tree")
+    model = pecos_model.XLinear.load(tmp_path / "tree")
     batch = model.predict(features, 5)
     for threads in (1, 2):
         singles = [model.predict(features[i], 5, threads=threads) for i in range(100)]
@@ -128,7 +128,10 @@ def test_nothing_loaded_is_a_pickle(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     for name in ("load", "loads", "Unpickler"):
         monkeypatch.setattr(pickle, name, refuse)
-    text, model = xlinear.TextFeatures.load(tmp_path / "text"), xlinear.XLinear.load(tmp_path / "tree")
+    text, model = (
+        pecos_model.TextFeatures.load(tmp_path / "text"),
+        pecos_model.XLinear.load(tmp_path / "tree"),
+    )
     assert model.predict(text.transform(["w1 x12"]), 3).nnz == 3
     for path in (p for p in tmp_path.rglob("*") if p.is_file()):
         assert path.suffix in (".json", ".txt", ".mmap_store")
@@ -138,13 +141,13 @@ def test_nothing_loaded_is_a_pickle(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 @needs_pecos
 def test_features_of_another_model_are_refused(tmp_path: Path) -> None:
     trained(tmp_path)
-    other = xlinear.TextFeatures.fit(["a"], tmp_path / "other")
+    other = pecos_model.TextFeatures.fit(["a"], tmp_path / "other")
     with pytest.raises(WorkspaceError, match="not trained together"):
-        xlinear.XLinear.load(tmp_path / "tree").predict(other.transform(["a"]), 3)
+        pecos_model.XLinear.load(tmp_path / "tree").predict(other.transform(["a"]), 3)
 
 
 def test_file_of_another_layout_keeps_its_bytes(tmp_path: Path) -> None:
     for content in (b"", bytes(range(200))):
         (tmp_path / "W").write_bytes(content)
-        xlinear._blank_pointers(tmp_path / "W")
+        pecos_model._blank_pointers(tmp_path / "W")
         assert (tmp_path / "W").read_bytes() == content

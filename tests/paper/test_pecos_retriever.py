@@ -11,11 +11,11 @@ from scipy import sparse
 from wayword.config import RetrieverConfig
 from wayword.errors import LogError, WorkspaceError
 from wayword.logs.contexts import from_prefixes
-from wayword.paper import pecos_model as xlinear
+from wayword.paper import pecos_model
 from wayword.paper.pecos_retriever import PecosRetriever, train
 from wayword.text import cuts
 
-pytestmark = pytest.mark.skipif(not xlinear.available(), reason="needs the extra pecos")
+pytestmark = pytest.mark.skipif(not pecos_model.available(), reason="needs the extra pecos")
 
 WORDS = ["video", "audio", "photo", "mail", "web", "game", "東京", "chess", "music", "disk"]
 ENDS = ["player", "editor", "viewer", "server", "client", "ホテル"]
@@ -70,7 +70,7 @@ def test_batch_equals_rows_one_at_a_time(folder: Path, monkeypatch: pytest.Monke
     singles = [retriever.retrieve(contexts.slice(i, 1), 7) for i in range(60)]
     np.testing.assert_array_equal(batch.query, np.concatenate([s.query for s in singles]))
     np.testing.assert_array_equal(batch.score, np.concatenate([s.score for s in singles]))
-    monkeypatch.setattr(xlinear, "CHUNK", 13)
+    monkeypatch.setattr(pecos_model, "CHUNK", 13)
     chunked = retriever.retrieve(contexts, 7)
     for name in ("context", "query", "score"):
         np.testing.assert_array_equal(getattr(chunked, name), getattr(batch, name))

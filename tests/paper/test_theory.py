@@ -52,7 +52,7 @@ from wayword.paper.theory.model import (
     visible,
 )
 from wayword.paper.theory.theory import CHECKS, Theory, load, save, theory
-from wayword.simulation.click_model import look_law
+from wayword.simulation.click_model import examination_probabilities
 
 SMALL = {"contexts": 2, "candidates": 3, "queries": 4, "documents": 6, "depth": 5}
 
@@ -78,7 +78,9 @@ def example() -> World:
     The first query returns documents 0 and 1 at ranks 1 and 3; the second returns 1 and 2 at ranks 1 and 2.
     """
     rank = np.array([[1, 3, 0], [0, 1, 2]])
-    return World(look_law(3), rank, np.ones((1, 3), np.bool_), np.array([[0, 1]]), np.ones(1))
+    return World(
+        examination_probabilities(3), rank, np.ones((1, 3), np.bool_), np.array([[0, 1]]), np.ones(1)
+    )
 
 
 def test_the_example_by_arithmetic() -> None:

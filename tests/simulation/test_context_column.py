@@ -14,7 +14,7 @@ from small_worlds import PACKAGES, small_catalogue, small_world
 
 from wayword.errors import WaywordError
 from wayword.simulation import simulate as module
-from wayword.simulation.context_column import Parts, truth_by_part
+from wayword.simulation.context_column import ContextColumn, truth_by_context
 from wayword.simulation.simulate import simulate, write_world
 from wayword.simulation.world import World, truth
 from wayword.simulation.worlds.debian import debian_world
@@ -25,7 +25,7 @@ SECTION = {name: section for name, (_, section, _) in PACKAGES.items()}
 
 @pytest.fixture(params=["packages", "debian", "debian-pecos"])
 def world(request: pytest.FixtureRequest, tmp_path: Path) -> World:
-    """Each world that has parts."""
+    """Each world that has a context column."""
     return small_world(request.param, tmp_path)
 
 
@@ -37,8 +37,8 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 def slow_law(world: World) -> dict[str, float]:
     """How often people browse each part."""
     law: dict[str, float] = defaultdict(float)
-    assert world.parts is not None
-    for part, probability in zip(world.parts.to_pylist(), world.intents.probability, strict=True):
+    assert world.context_values is not None
+    for part, probability in zip(world.context_values.to_pylist(), world.intents.probability, strict=True):
         law[part] += probability
     return law
 
@@ -56,15 +56,15 @@ def slow_said(law: dict[str, float], true: str, said: str, right: float) -> floa
 def test_the_part_of_a_package_is_its_section(tmp_path: Path) -> None:
     world = small_world("packages", tmp_path)
     wanted = world.documents["document"].take(pa.array(world.intents.document)).to_pylist()
-    assert world.parts is not None
-    assert world.parts.to_pylist() == [SECTION[name] for name in wanted]
+    assert world.context_values is not None
+    assert world.context_values.to_pylist() == [SECTION[name] for name in wanted]
 
 
 def test_the_part_of_a_title_is_that_of_its_package(tmp_path: Path) -> None:
     world = small_world("debian", tmp_path)
     sections = {normalise(title): section for title, section, _ in PACKAGES.values()}
-    assert world.parts is not None
-    assert world.parts.to_pylist() == [sections[query] for query in world.queries.to_pylist()]
+    assert world.context_values is not None
+    assert world.context_values.to_pylist() == [sections[query] for query in world.queries.to_pylist()]
 
 
 def test_packages_of_one_title_vote_and_a_tie_goes_by_name() -> None:
@@ -82,8 +82,8 @@ def test_packages_of_one_title_vote_and_a_tie_goes_by_name() -> None:
         }
     )
     world = debian_world(catalogue)
-    assert world.parts is not None
-    assert dict(zip(world.queries.to_pylist(), world.parts.to_pylist(), strict=True)) == {
+    assert world.context_values is not None
+    assert dict(zip(world.queries.to_pylist(), world.context_values.to_pylist(), strict=True)) == {
         "editor": "text",
         "mail": "net",
     }
@@ -94,29 +94,29 @@ def test_packages_of_one_title_vote_and_a_tie_goes_by_name() -> None:
 
 @pytest.mark.parametrize("right", [0.3, 0.7, 1.0])
 def test_the_law_of_what_is_said_is_that_of_the_formula(world: World, right: float) -> None:
-    parts, law = Parts.of(world, right), slow_law(world)
-    names = parts.names.to_pylist()
+    column, law = ContextColumn.of(world, right), slow_law(world)
+    names = column.values.to_pylist()
     assert names == sorted(law)
     expected = [[slow_said(law, true, said, right) for said in names] for true in names]
-    assert parts.said() == pytest.approx(np.array(expected))
-    assert parts.said().sum(axis=1) == pytest.approx(1)
+    assert column.confusion_matrix() == pytest.approx(np.array(expected))
+    assert column.confusion_matrix().sum(axis=1) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("right", [0.3, 0.7])
 def test_what_is_drawn_is_as_frequent_as_the_law_says(world: World, right: float) -> None:
-    parts = Parts.of(world, right)
+    column = ContextColumn.of(world, right)
     rng = np.random.default_rng(1)
     for intent in range(len(world.intents.query)):
-        said = parts.said()[parts.of_intent[intent]]
-        drawn = np.bincount(parts.draw(rng, np.full(40_000, intent)), minlength=len(said))
+        said = column.confusion_matrix()[column.true_value[intent]]
+        drawn = np.bincount(column.draw(rng, np.full(40_000, intent)), minlength=len(said))
         assert np.all(np.abs(drawn / 40_000 - said) <= 4.5 * np.sqrt(said * (1 - said) / 40_000))
 
 
 def test_a_column_that_is_always_right_says_the_true_part(world: World, tmp_path: Path) -> None:
     log = pq.read_table(write_world(world, clicks=3000, out=tmp_path / "out", part=1.0) / "clicks.parquet")
-    assert world.parts is not None
+    assert world.context_values is not None
     issued = world.queries.take(pa.array(world.intents.query)).to_pylist()
-    possible = set(zip(issued, world.parts.to_pylist(), strict=True))
+    possible = set(zip(issued, world.context_values.to_pylist(), strict=True))
     assert set(zip(log["query"].to_pylist(), log["part"].to_pylist(), strict=True)) == possible
 
 
@@ -124,11 +124,11 @@ def test_queries_and_parts_of_the_log_are_as_frequent_as_the_law_says(world: Wor
     log = pq.read_table(
         write_world(world, clicks=20_000, out=tmp_path / "out", seed=2, part=0.7) / "clicks.parquet"
     )
-    assert world.parts is not None
+    assert world.context_values is not None
     law, expected = slow_law(world), defaultdict[tuple[str, str], float](float)
     for query, true, probability in zip(
         world.queries.take(pa.array(world.intents.query)).to_pylist(),
-        world.parts.to_pylist(),
+        world.context_values.to_pylist(),
         world.intents.probability,
         strict=True,
     ):
@@ -186,10 +186,10 @@ def test_the_same_seed_gives_the_same_bytes_and_another_another_column(world: Wo
 
 def slow_truth(world: World, right: float) -> dict[tuple[str, str, str], float]:
     """mass[q, a, c], one intent, relevant document and part at a time."""
-    assert world.parts is not None
+    assert world.context_values is not None
     queries, documents = world.queries.to_pylist(), world.documents["document"].to_pylist()
     returned = {(row["query"], row["document"]) for row in world.rankings.to_pylist()}
-    law, true = slow_law(world), world.parts.to_pylist()
+    law, true = slow_law(world), world.context_values.to_pylist()
     mass: dict[tuple[str, str, str], float] = defaultdict(float)
     for owner, number in zip(world.intents.owner, world.intents.document, strict=True):
         query, document = queries[world.intents.query[owner]], documents[number]
@@ -202,7 +202,7 @@ def slow_truth(world: World, right: float) -> dict[tuple[str, str, str], float]:
 
 @pytest.mark.parametrize("right", [0.4, 0.7, 1.0])
 def test_the_truth_is_that_of_a_slow_loop(world: World, right: float) -> None:
-    table = truth_by_part(world, world.hits(), Parts.of(world, right))
+    table = truth_by_context(world, world.hits(), ContextColumn.of(world, right))
     found = {(row["query"], row["document"], row["part"]): row["mass"] for row in table.to_pylist()}
     assert len(found) == len(table)
     assert found == pytest.approx(slow_truth(world, right))
@@ -237,8 +237,8 @@ def test_a_world_without_parts_is_refused(tmp_path: Path) -> None:
 
 def test_one_part_alone_can_only_be_right(tmp_path: Path) -> None:
     world = debian_world(small_catalogue(), depth=5)
-    alone = replace(world, parts=pa.array(["all"] * len(world.queries)))
-    with pytest.raises(WaywordError, match="1 part in the world; expected two"):
+    alone = replace(world, context_values=pa.array(["all"] * len(world.queries)))
+    with pytest.raises(WaywordError, match="1 part in the world; expected two or more"):
         write_world(alone, clicks=1, out=tmp_path / "out", part=0.7)
     log = pq.read_table(write_world(alone, clicks=100, out=tmp_path / "out", part=1.0) / "clicks.parquet")
     assert set(log["part"].to_pylist()) == {"all"}

@@ -13,7 +13,7 @@ from small_worlds import WORLDS, small_world
 from progress_steps import Steps
 from wayword.errors import WaywordError
 from wayword.simulation import simulate as module
-from wayword.simulation.click_model import look_law
+from wayword.simulation.click_model import examination_probabilities
 from wayword.simulation.simulate import CLICKS_SCHEMA, Searches, simulate, write_world
 from wayword.simulation.world import World, click_rate, truth
 from wayword.simulation.worlds import open_world
@@ -82,7 +82,9 @@ def test_a_shorter_log_is_the_beginning_of_a_longer(world: World, tmp_path: Path
 @pytest.mark.parametrize("alpha", [0.5, 1.0])
 def test_mean_ips_over_all_searches_meets_the_truth(world: World, alpha: float, tmp_path: Path) -> None:
     out = write_world(world, clicks=20_000, out=tmp_path / "out", seed=3, alpha=alpha)
-    assert_unbiased(pq.read_table(out / "clicks.parquet"), world, look_law(world.depth, alpha=alpha))
+    assert_unbiased(
+        pq.read_table(out / "clicks.parquet"), world, examination_probabilities(world.depth, alpha=alpha)
+    )
 
 
 def assert_unbiased(log: pa.Table, world: World, law: NDArray[np.float64]) -> None:
@@ -111,7 +113,7 @@ def assert_unbiased(log: pa.Table, world: World, law: NDArray[np.float64]) -> No
 
 def test_the_click_rate_is_met(world: World, tmp_path: Path) -> None:
     log = pq.read_table(write_world(world, clicks=20_000, out=tmp_path / "out", seed=5) / "clicks.parquet")
-    rate = click_rate(world, world.hits(), look_law(world.depth))
+    rate = click_rate(world, world.hits(), examination_probabilities(world.depth))
     assert 20_000 / len(log) == pytest.approx(rate, abs=4.5 * np.sqrt(rate * (1 - rate) / len(log)))
 
 
@@ -185,7 +187,7 @@ def test_the_demo_by_name(tmp_path: Path) -> None:
     assert (asked, asked) in progress.steps
     assert set(pq.read_table(out / "rankings.parquet")["query"].to_pylist()) <= queries
     assert len(set(pq.read_table(out / "truth.parquet")["query"].to_pylist())) > len(queries)
-    assert_unbiased(log, open_world("packages"), look_law(100))
+    assert_unbiased(log, open_world("packages"), examination_probabilities(100))
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import pytest
 from small_worlds import WORLDS, small_world
 
 from wayword.errors import WaywordError
-from wayword.simulation.click_model import look_law
+from wayword.simulation.click_model import examination_probabilities
 from wayword.simulation.world import World, click_rate, invisible_share, truth
 
 
@@ -52,7 +52,7 @@ def test_no_mass_exceeds_the_probability_of_its_query(world: World) -> None:
 
 
 def test_the_click_rate_is_the_mass_at_the_ranks(world: World) -> None:
-    law = look_law(world.depth)
+    law = examination_probabilities(world.depth)
     rank = {(row["query"], row["document"]): row["rank"] for row in world.rankings.to_pylist()}
     expected = sum(mass * law[rank[pair] - 1] for pair, mass in slow_truth(world).items())
     assert click_rate(world, world.hits(), law) == pytest.approx(expected)

@@ -14,7 +14,7 @@ from wayword.simulation.worlds.packages import (
     STOP_WORDS,
     is_program,
     packages_world,
-    query_laws,
+    query_probabilities,
     title_phrases,
 )
 from wayword.text import normalise
@@ -43,7 +43,9 @@ def test_a_smaller_centre_keeps_the_most_related() -> None:
 
 
 def test_people_type_the_name_or_a_shared_phrase() -> None:
-    law = query_laws(["a-b", "c", "d"], ["fast mail reader", "the mail reader, slow", "mail for you"])[0]
+    law = query_probabilities(
+        ["a-b", "c", "d"], ["fast mail reader", "the mail reader, slow", "mail for you"]
+    )[0]
     lengths = 0.25 + 0.5
     assert law == pytest.approx(
         {
@@ -56,12 +58,12 @@ def test_people_type_the_name_or_a_shared_phrase() -> None:
 
 
 def test_a_name_that_is_also_a_phrase_gets_both_shares() -> None:
-    assert query_laws(["mail", "b"], ["mail", "mail"])[0] == {"mail": pytest.approx(1.0)}
+    assert query_probabilities(["mail", "b"], ["mail", "mail"])[0] == {"mail": pytest.approx(1.0)}
 
 
 def test_every_law_of_queries_is_a_probability() -> None:
     catalogue = load_catalogue().slice(0, 3000)
-    for law in query_laws(catalogue["package"].to_pylist(), catalogue["title"].to_pylist()):
+    for law in query_probabilities(catalogue["package"].to_pylist(), catalogue["title"].to_pylist()):
         assert sum(law.values()) == pytest.approx(1.0)
         assert all(query == normalise(query) and query for query in law)
 

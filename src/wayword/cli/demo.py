@@ -17,13 +17,13 @@ from wayword.simulation.simulate import simulate
 PREFIXES = ("vid", "mail", "photo", "text ed", "music pl", "game")
 
 
-def show(out: Path, *, clicks: int, seed: int, console: Console, errors: Console) -> None:
-    """Everything that the commands do one by one, with what to type next."""
+def run_demo(out: Path, *, clicks: int, seed: int, console: Console, errors: Console) -> None:
+    """Simulate, run, print estimates and completions, and print the commands to try next."""
     data, workspace = out / "data", out / "workspace"
     with Bars(errors).shown() as bars:
         with bars.stage("simulate"):
             simulate("packages", clicks=clicks, seed=seed, out=data, progress=bars)
-        finished = run(
+        learned = run(
             data / "clicks.parquet",
             data / "rankings.parquet",
             documents=data / "documents.parquet",
@@ -32,11 +32,11 @@ def show(out: Path, *, clicks: int, seed: int, console: Console, errors: Console
             paper=True,
             reporter=bars,
         )
-    print_estimates(finished, console)
+    print_estimates(learned, console)
     console.print()
-    console.print(_beside(PolicyCompleter.open(finished, load_policies)))
+    console.print(_comparison(PolicyCompleter.open(learned, load_policies)))
     console.print("\nNext:", style="bold")
-    command = _command(sys.argv[0])
+    command = _command_name(sys.argv[0])
     for line in (
         f"{command} complete {workspace} video -k 5",
         f"{command} serve {workspace}",
@@ -46,10 +46,10 @@ def show(out: Path, *, clicks: int, seed: int, console: Console, errors: Console
         console.print(f"  {line}", highlight=False, soft_wrap=True)
 
 
-def _command(called: str) -> str:
-    """How to call Wayword again: by name if the shell finds it, else as it was called now.
+def _command_name(called: str) -> str:
+    """Return the command that calls Wayword: its name if it is on the PATH, else as it was called now.
 
-    >>> _command("/usr/lib/python3/wayword/__main__.py"), _command(".venv/bin/not-on-the-path")
+    >>> _command_name("/usr/lib/python3/wayword/__main__.py"), _command_name(".venv/bin/not-on-the-path")
     ('python -m wayword', '.venv/bin/not-on-the-path')
     """
     if Path(called).suffix == ".py":
@@ -58,14 +58,16 @@ def _command(called: str) -> str:
     return called if Path(called).parent.name and not (found and Path(found).samefile(called)) else "wayword"
 
 
-def _beside(completer: PolicyCompleter) -> Table:
-    """A few prefixes with what is most popular and what leads furthest."""
+def _comparison(completer: PolicyCompleter) -> Table:
+    """Tabulate the most popular completions and Wayword's for a few prefixes."""
     table = Table(title="A few prefixes: most popular completion, and Wayword's")
     for column in ("typed", "most popular", "wayword"):
         table.add_column(column)
     for prefix in PREFIXES:
         lists = [completer.complete(prefix, 4, policy=policy) for policy in ("popular", DEFAULT)]
         table.add_row(
-            prefix, *("\n".join(c.query for c in found) or "–" for found in lists), end_section=True
+            prefix,
+            *("\n".join(c.query for c in completions) or "–" for completions in lists),
+            end_section=True,
         )
     return table

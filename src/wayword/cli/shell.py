@@ -1,4 +1,4 @@
-"""What a command shares with the shell: bytes in and out, Ctrl-C, broken pipes and exit codes."""
+"""Standard input and output of a command, Ctrl-C, broken pipes and exit codes."""
 
 import io
 import os
@@ -11,43 +11,43 @@ from typing import NoReturn
 from wayword.errors import WaywordError, WorkspaceError
 from wayword.store import disk
 
-READ_AT_ONCE = 1 << 16
-"""Bytes of stdin. What has arrived is answered at once, so that a program may ask line by line."""
+READ_SIZE = 1 << 16
+"""Most bytes of stdin read at once. Lines are answered as they arrive, so a program may send one at a time."""
 
 
-def lines_in() -> Iterator[list[str]]:
-    """Lines of stdin as they arrive; what is not UTF-8 is read as the replacement character."""
+def read_lines() -> Iterator[list[str]]:
+    """Yield the lines of stdin in batches as they arrive; invalid UTF-8 becomes the replacement character."""
     stream = os.fdopen(sys.stdin.fileno(), "rb", closefd=False)
     rest = b""
-    while chunk := stream.read1(READ_AT_ONCE):
-        *whole, rest = (rest + chunk).split(b"\n")
-        if whole:
-            yield [_line(line) for line in whole]
+    while chunk := stream.read1(READ_SIZE):
+        *lines, rest = (rest + chunk).split(b"\n")
+        if lines:
+            yield [_decode_line(line) for line in lines]
     if rest:
-        yield [_line(rest)]
+        yield [_decode_line(rest)]
 
 
-def _line(line: bytes) -> str:
+def _decode_line(line: bytes) -> str:
     return line.removesuffix(b"\r").decode("utf-8", "replace")
 
 
-def given(argument: str) -> str:
-    """An argument, its bytes read as a line of stdin would be."""
+def decode_argument(argument: str) -> str:
+    """Decode an argument as a line of stdin is decoded."""
     return os.fsencode(argument).decode("utf-8", "replace")
 
 
 def write(text: str) -> None:
-    """Data on stdout: valid UTF-8 whatever the terminal's language."""
+    """Write text and a newline to stdout as UTF-8, whatever the locale."""
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
     sys.stdout.buffer.flush()
 
 
 class _Interrupted(BaseException):
-    """Ctrl-C. Not a KeyboardInterrupt, which libraries on the way catch and report in their own words."""
+    """Ctrl-C. It is no KeyboardInterrupt, because libraries catch that and print messages of their own."""
 
     happened = False
-    """DuckDB answers a signal with an error of its own, so that the exception alone does not tell."""
+    """Set by the signal handler: DuckDB raises its own error on a signal, so the exception type is not enough."""
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
@@ -56,7 +56,7 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
 
 
 def run(command: Callable[[], object]) -> None:
-    """Run a command; what the user can mend is one message and exit code 2."""
+    """Run a command. An error that the user can correct prints one message and exits with code 2."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -64,7 +64,7 @@ def run(command: Callable[[], object]) -> None:
     try:
         command()
     except BrokenPipeError:
-        _abandon_output()
+        _discard_output()
         sys.exit(1)
     except (Exception, _Interrupted) as problem:
         if _Interrupted.happened:
@@ -75,7 +75,7 @@ def run(command: Callable[[], object]) -> None:
 
 
 def _message(problem: BaseException) -> str | None:
-    """What to say of a problem that the user can mend; None for a mistake of ours."""
+    """Return the message for an error that the user can correct, None for a bug."""
     if isinstance(problem, WorkspaceError):
         return str(problem)
     return disk.refusal(problem) or (str(problem) if isinstance(problem, WaywordError) else None)
@@ -86,10 +86,10 @@ def _fail(message: str, code: int = 2) -> NoReturn:
     try:
         sys.stdout.flush()
     except OSError:
-        _abandon_output()
+        _discard_output()
     sys.exit(code)
 
 
-def _abandon_output() -> None:
-    """Nobody takes what is still to be written: let Python's last flush at exit succeed."""
+def _discard_output() -> None:
+    """Redirect stdout to the null device, so that Python's flush at exit succeeds."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,7 +1,6 @@
 """The paper's production document ranker: PECOS trained on pairs of query and document.
 
-Section "Experimental Setup". It stands in for a search engine where there is none: what it answers fills the
-rankings table.
+Section "Experimental Setup". It replaces a search engine in a simulated world: its result lists are the rankings table.
 """
 
 import tempfile
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from wayword.errors import LogError
-from wayword.paper import pecos_model as xlinear
+from wayword.paper import pecos_model
 from wayword.progress import SILENT, Progress
 from wayword.text import normalise
 
@@ -32,7 +31,7 @@ def rank_with_pecos(
     seed: int = 0,
     progress: Progress = SILENT,
 ) -> pa.Table:
-    """Train on `pairs` (query, document) and give (query, document, rank), at most `depth` per query.
+    """Train on `pairs` (query, document) and return (query, document, rank), at most `depth` rows per query.
 
     Rows follow `queries`, then the rank; equal scores are ordered by document. `progress` counts
     the answered queries.
@@ -43,17 +42,19 @@ def rank_with_pecos(
         )
     with tempfile.TemporaryDirectory(prefix="wayword-") as scratch:
         text, documents = _train(pairs, Path(scratch), seed)
-        tree = xlinear.XLinear.load(Path(scratch) / "tree")
+        tree = pecos_model.XLinear.load(Path(scratch) / "tree")
         blocks = [_schema().empty_table()]
         for start in range(0, len(queries), CHUNK):
             chunk = list(queries[start : start + CHUNK])
-            blocks.append(_ranked(chunk, tree.predict(_features(text, chunk), depth, beam=BEAM), documents))
+            blocks.append(
+                _ranking_table(chunk, tree.predict(_features(text, chunk), depth, beam=BEAM), documents)
+            )
             progress.advance(start + len(chunk), len(queries))
     return pa.concat_tables(blocks).combine_chunks()
 
 
 def pecos(
-    documents: pa.Table,  # noqa: ARG001 (what it knows of documents is in the pairs)
+    documents: pa.Table,  # noqa: ARG001 (PECOS learns from the pairs alone)
     relevant: pa.Table,
     queries: Sequence[str],
     *,
@@ -65,25 +66,25 @@ def pecos(
     return rank_with_pecos(relevant, queries, depth=depth, progress=progress)
 
 
-def _train(pairs: pa.Table, folder: Path, seed: int) -> tuple[xlinear.TextFeatures, pa.Array]:
-    """One instance per distinct query, all its documents its labels; documents are numbered as sorted."""
+def _train(pairs: pa.Table, folder: Path, seed: int) -> tuple[pecos_model.TextFeatures, pa.Array]:
+    """Train with one instance per distinct query, its documents as labels; documents are numbered in sorted order."""
     queries, documents = (pc.unique(pairs[name]).sort() for name in ("query", "document"))
     row = pc.index_in(pairs["query"], value_set=queries).to_numpy()
     column = pc.index_in(pairs["document"], value_set=documents).to_numpy()
     shape = (len(queries), len(documents))
     labels = sparse.csr_matrix((np.ones(len(row), dtype=np.float32), (row, column)), shape=shape)
-    text = xlinear.TextFeatures.fit([normalise(query) for query in queries.to_pylist()], folder / "text")
-    xlinear.train(
+    text = pecos_model.TextFeatures.fit([normalise(query) for query in queries.to_pylist()], folder / "text")
+    pecos_model.train(
         _features(text, queries.to_pylist()), labels, folder / "tree", max_leaf=MAX_LEAF, seed=seed, threads=2
     )
     return text, documents
 
 
-def _features(text: xlinear.TextFeatures, queries: Sequence[str]) -> sparse.csr_matrix:
+def _features(text: pecos_model.TextFeatures, queries: Sequence[str]) -> sparse.csr_matrix:
     return text.transform([normalise(query) for query in queries])
 
 
-def _ranked(queries: list[str], scores: sparse.csr_matrix, documents: pa.Array) -> pa.Table:
+def _ranking_table(queries: list[str], scores: sparse.csr_matrix, documents: pa.Array) -> pa.Table:
     row = np.repeat(np.arange(len(queries)), np.diff(scores.indptr))
     order = np.lexsort((scores.indices, -scores.data, row))
     columns = [
@@ -95,7 +96,7 @@ def _ranked(queries: list[str], scores: sparse.csr_matrix, documents: pa.Array) 
 
 
 def _ranks(starts: NDArray[np.int32]) -> NDArray[np.int32]:
-    """1, 2, … within each row of a compressed matrix.
+    """Return 1, 2, … within each row of a compressed sparse matrix.
 
     >>> _ranks(np.array([0, 2, 3])).tolist()
     [1, 2, 1]

@@ -1,8 +1,8 @@
-"""PECOS behind one door: text as tf-idf, a tree over the labels, linear classifiers, beam search.
+"""PECOS models: tf-idf features of text, a tree over the labels, linear classifiers, beam search.
 
-Yu et al., "PECOS: Prediction for Enormous and Correlated Output Spaces" (2020), is what the paper's section
-"Practical Instantiation" retrieves queries with, and what its document ranker is. Nothing else imports PECOS,
-and nothing here needs it before it is used. A saved model is text, JSON and memory-mapped arrays: no pickle.
+The paper's retriever (section "Practical Instantiation") and its document ranker are PECOS models: Yu et al.,
+"PECOS: Prediction for Enormous and Correlated Output Spaces" (2020). Only this module imports PECOS, and only when
+a model is trained or loaded. A saved model is text, JSON and memory-mapped arrays: no pickle.
 """
 
 import importlib.util
@@ -19,30 +19,30 @@ from scipy import sparse
 from wayword.errors import MissingExtra, WorkspaceError
 
 WORDS = (1, 2)
-"""Word n-grams. The unfinished last word of a prefix is a word like any other: it was cut in training too."""
+"""Word n-grams. The unfinished last word of a prefix counts as a word: training prefixes have one too."""
 CHARACTERS = (1, 4)
-"""Character n-grams inside padded words: they see where a word begins, and scripts without spaces (CJK)."""
+"""Character n-grams inside padded words: they mark word starts and cover scripts without spaces (CJK)."""
 CHUNK = 8192
 
 
 def available() -> bool:
-    """Whether the extra `pecos` is installed."""
+    """Return whether the extra `pecos` is installed."""
     return importlib.util.find_spec("pecos") is not None
 
 
-def _compressed(  # PECOS calls it by these names
+def _compressed(  # PECOS passes these names
     arg1: Any, mat_type: Any, shape: Any = None, dtype: Any = None, copy: bool = False, **_: object
 ) -> Any:
-    """`pecos.utils.smat_util.cs_matrix` as a plain call of scipy.
+    """Replace `pecos.utils.smat_util.cs_matrix` with a plain call of scipy.
 
-    The original uses `scipy.sparse.sputils` and `np.array(copy=False)`, which new scipy and numpy took away.
-    On an older stack it runs, with a warning; it is replaced there too, so that there is one path.
+    The original uses `scipy.sparse.sputils` and `np.array(copy=False)`, which newer scipy and numpy removed. It is
+    replaced with older versions too, so that there is one code path.
     """
     return mat_type(arg1, shape=shape, dtype=dtype, copy=copy)
 
 
 def _pecos() -> Any:
-    """The modules that are used, with the shim in place."""
+    """Import the modules of PECOS that are used and install `_compressed`."""
     if not available():
         raise MissingExtra("pecos", "The PECOS model")
     from pecos.utils import smat_util
@@ -55,34 +55,36 @@ def _pecos() -> Any:
 
 
 @contextmanager
-def _files_left_open() -> Iterator[None]:
-    """PECOS opens its JSON files without closing them; the garbage collector does, with a warning."""
+def _without_resource_warnings() -> Iterator[None]:
+    """Silence ResourceWarning: PECOS leaves its JSON files open for the garbage collector to close."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)
         yield
 
 
 def _padded(texts: Sequence[str]) -> list[str]:
-    """Each text after a space: PECOS pads words when it learns n-grams, not a text's ends when using them."""
+    """Put a space before each text: PECOS pads words in training, but not the ends of a text in prediction."""
     return [f" {text}" for text in texts] or [""]
 
 
 class TextFeatures:
-    """Texts as sparse rows of unit length: tf-idf of word and character n-grams, both by PECOS's own C++."""
+    """Sparse rows of unit length: tf-idf of word and character n-grams, computed by PECOS."""
 
     def __init__(self, model: Any) -> None:
         self._model = model
 
     @classmethod
     def fit(cls, texts: Sequence[str], folder: Path) -> "TextFeatures":
-        """Learn the vocabulary and write it. What is returned was read back: training sees what serving sees.
+        """Learn the vocabulary, write it, and return it as read back from disk.
 
-        The file holds idf with six decimals; the unsaved model would give other bits.
+        The file holds idf with six decimals, so the unsaved model would give other bits than serving does.
         """
         pecos = _pecos()
         analysers = [("word", WORDS), ("char_wb", CHARACTERS)]
-        parts = [{"analyzer": name, "ngram_range": span, "add_one_idf": True} for name, span in analysers]
-        config = {"base_vect_configs": parts, "threads": 1}
+        vectorizers = [
+            {"analyzer": name, "ngram_range": span, "add_one_idf": True} for name, span in analysers
+        ]
+        config = {"base_vect_configs": vectorizers, "threads": 1}
         model = pecos.utils.featurization.text.vectorizers.Tfidf.train(_padded(texts), config)
         folder.mkdir(parents=True)
         model.save(str(folder))
@@ -90,14 +92,14 @@ class TextFeatures:
 
     @classmethod
     def load(cls, folder: Path) -> "TextFeatures":
-        """Read what `fit` wrote; check the folder first where it may be damaged (`artefact.check`)."""
+        """Read the files that `fit` wrote; check a folder that may be damaged first (`artefact.check`)."""
         return cls(_pecos().utils.featurization.text.vectorizers.Tfidf.load(str(folder)))
 
     def transform(self, texts: Sequence[str], *, threads: int = 1) -> sparse.csr_matrix:
-        """One float32 row per text; a text without a known n-gram is a row of zeros."""
+        """Return one float32 row per text; a text without a known n-gram is a row of zeros."""
         matrix: sparse.csr_matrix = self._model.predict(_padded(texts), threads=threads)
         matrix.sort_indices()
-        if not matrix.shape[1]:  # PECOS cannot train on no column at all
+        if not matrix.shape[1]:  # PECOS cannot train without columns
             return sparse.csr_matrix(np.zeros((len(texts), 1), dtype=np.float32))
         return matrix if texts else matrix[:0]
 
@@ -112,10 +114,10 @@ def train(
     threads: int = 1,
     max_iter: int = 10,
 ) -> None:
-    """Cluster the labels by their positive instances (PIFA), train a classifier per node, save for use.
+    """Cluster the labels by their positive instances (PIFA), train a classifier per node, and save the model.
 
-    Same input and seed give the same bytes, whatever `threads` is. `max_iter` bounds the passes of the solver
-    over a node's instances.
+    The same input and seed give the same bytes with any number of threads. `max_iter` bounds the passes of the
+    solver over a node's instances.
     """
     pecos = _pecos()
     X, Y = features.astype(np.float32), labels.astype(np.float32)
@@ -128,7 +130,7 @@ def train(
     )
     folder.mkdir(parents=True)
     draft = folder / "draft"
-    with _files_left_open():
+    with _without_resource_warnings():
         model.save(str(draft))
         pecos.xmc.xlinear.model.XLinearModel.compile_mmap_model(str(draft), str(folder))
     shutil.rmtree(draft)
@@ -143,9 +145,9 @@ _BLOCK = np.dtype(
 
 
 def _blank_pointers(path: Path) -> None:
-    """Zero the two heap addresses that PECOS writes for each block of columns, and sets anew when it loads.
+    """Zero the two heap addresses that PECOS writes for each block of columns and overwrites when it loads.
 
-    They are the only bytes that differ between two runs. A file of another layout is left alone.
+    They are the only bytes that differ between two runs. A file of another layout stays unchanged.
     """
     content = bytearray(path.read_bytes())
     count = int.from_bytes(content[:8], "little")
@@ -159,35 +161,35 @@ def _blank_pointers(path: Path) -> None:
 
 
 class XLinear:
-    """A trained model, memory-mapped."""
+    """A trained, memory-mapped model."""
 
     def __init__(self, model: Any) -> None:
         self._model = model
 
     @classmethod
     def load(cls, folder: Path) -> "XLinear":
-        """Read what `train` wrote; check the folder first where it may be damaged (`artefact.check`)."""
+        """Read the files that `train` wrote; check a folder that may be damaged first (`artefact.check`)."""
         model = _pecos().xmc.xlinear.model.XLinearModel
-        with _files_left_open():
+        with _without_resource_warnings():
             return cls(model.load(str(folder), is_predict_only=True))
 
     @property
     def labels(self) -> int:
-        """How many labels the model knows."""
+        """Number of labels of the model."""
         return int(self._model.nr_labels)
 
     @property
     def width(self) -> int:
-        """How many features a row has."""
+        """Number of features of a row."""
         return int(self._model.model.nr_features)
 
     def predict(
         self, features: sparse.csr_matrix, k: int, *, beam: int = 10, threads: int = 1
     ) -> sparse.csr_matrix:
-        """At most k scored labels for each row, in (0, 1]. A row does not depend on the rows beside it."""
+        """Score at most k labels of each row, in (0, 1]. A row's result does not depend on the other rows."""
         if features.shape[1] != self.width:
             raise WorkspaceError(
-                f"The model has {self.width} features, its input {features.shape[1]}: not trained together."
+                f"The model has {self.width} features, its input {features.shape[1]}: they were not trained together."
             )
         blocks = [
             self._model.predict(

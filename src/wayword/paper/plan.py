@@ -15,19 +15,19 @@ from wayword.utility import Measure
 
 
 def paper_stages(settings: Config, judged: bool, reporter: Progress) -> dict[str, Stage]:
-    """`retriever` and `ranker`, to come after the log, the rankings, the contexts and the propensities."""
+    """Build the stages `retriever` and `ranker`, which follow the log, rankings, contexts and propensity stages."""
     filtered, labels = measures(settings, judged)
     model = choose_retriever(settings, reporter)
     return {
         "retriever": Stage(
-            {"model": model, "measure": asdict(filtered), **trained_with(settings.retriever)},
+            {"model": model, "measure": asdict(filtered), **training_settings(settings.retriever)},
             lambda new, at: retriever_stage.write(new, at, settings.retriever, model, filtered),
             after=SUPPLIED,
         ),
         "ranker": Stage(
             {
                 "measure": asdict(labels),
-                "asked": asked_of(settings.retriever),
+                "asked": retrieval_settings(settings.retriever),
                 **settings.of_stage("features", "ranker"),
             },
             lambda new, at: ranker_stage.write(new, at, settings, labels, reporter),
@@ -37,7 +37,7 @@ def paper_stages(settings: Config, judged: bool, reporter: Progress) -> dict[str
 
 
 def choose_retriever(config: Config, reporter: Progress) -> str:
-    """The retriever to train; without PECOS, `auto` says in one line what it does instead."""
+    """Return the retriever to train; without PECOS, `auto` prints a note and is `popular`."""
     if config.retriever.model == "popular" or pecos_model.available():
         return "popular" if config.retriever.model == "popular" else "pecos"
     if config.retriever.model == "pecos":
@@ -48,20 +48,19 @@ def choose_retriever(config: Config, reporter: Progress) -> str:
     return "popular"
 
 
-def asked_of(config: RetrieverConfig) -> dict[str, Any]:
-    """The settings that a retriever is asked with: more candidates do not need a new tree."""
+def retrieval_settings(config: RetrieverConfig) -> dict[str, Any]:
+    """Return the settings used at retrieval: changing them does not need a new tree."""
     return {"candidates": config.candidates, "beam": config.beam}
 
 
-def trained_with(config: RetrieverConfig) -> dict[str, Any]:
-    """The settings that a retriever is trained with. `model` is not among them: `auto` is the same as the retriever
-    that it stands for."""
-    others = ("model", *asked_of(config))
+def training_settings(config: RetrieverConfig) -> dict[str, Any]:
+    """Return the settings used in training, without `model`: `auto` equals the retriever that it resolves to."""
+    others = ("model", *retrieval_settings(config))
     return {name: value for name, value in structs.asdict(config).items() if name not in others}
 
 
 def measures(config: Config, judged: bool) -> tuple[Measure, Measure]:
-    """The utility that the retriever's filter goes by, and the one that the ranker learns from."""
+    """Return the utility that filters the retriever's labels, and the utility that the ranker learns from."""
     if judged:
         return (Measure(config.utility.judgments),) * 2
     labels = config.utility

@@ -37,7 +37,7 @@ def load(at: Folders, config: Config, *, threads: int = 1) -> Mapping[str, Polic
 def load_ranked(
     retriever: Retriever, features: Path, model: Path, config: Config, *, threads: int = 1
 ) -> "Ranked":
-    """Read a ranker, whose features and model are in these folders, for the candidates of a retriever."""
+    """Read a ranker from the folders of its features and its model, for the candidates of a retriever."""
     return Ranked(
         retriever,
         Featuriser.load(features / ranker_stage.FEATURES),
@@ -48,7 +48,7 @@ def load_ranked(
 
 @dataclass(frozen=True)
 class Shuffled:
-    """The retriever's candidates in an order that is random but the same for the same context, query and seed."""
+    """The retriever's candidates in a random order, fixed by context, query and seed."""
 
     retriever: Retriever
     candidates: int
@@ -56,23 +56,21 @@ class Shuffled:
 
     def complete(self, contexts: pa.Table, k: int) -> Candidates:
         """See `Policy.complete`."""
-        found = self.retriever.retrieve(contexts, self.candidates)
-        names = zip(*(contexts[name].to_pylist() for name in contexts.column_names), strict=True)
-        keys = np.array(
-            [zlib.crc32(repr(name).encode("utf-8", "replace")) for name in names], dtype=np.uint64
-        )
+        candidates = self.retriever.retrieve(contexts, self.candidates)
+        rows = zip(*(contexts[name].to_pylist() for name in contexts.column_names), strict=True)
+        keys = np.array([zlib.crc32(repr(row).encode("utf-8", "replace")) for row in rows], dtype=np.uint64)
         mixed = _mix(
-            keys[found.context] << np.uint64(32)
-            ^ found.query.astype(np.uint64)
+            keys[candidates.context] << np.uint64(32)
+            ^ candidates.query.astype(np.uint64)
             ^ _mix(np.array(self.seed, np.uint64))
         )
         score = (mixed >> np.uint64(40)).astype(np.float32)
-        return Candidates.sorted(found.context, found.query, score).top(k)
+        return Candidates.sorted(candidates.context, candidates.query, score).top(k)
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """The retriever's candidates in the ranker's order: the paper's proposal where its labels are unbiased."""
+    """The retriever's candidates in the ranker's order: with unbiased labels, the paper's proposal."""
 
     retriever: Retriever
     featuriser: Featuriser
@@ -81,25 +79,25 @@ class Ranked:
 
     def complete(self, contexts: pa.Table, k: int) -> Candidates:
         """See `Policy.complete`."""
-        parts = [
+        chunks = [
             self._order(contexts.slice(start, CONTEXTS_AT_ONCE), start, k)
             for start in range(0, max(contexts.num_rows, 1), CONTEXTS_AT_ONCE)
         ]
         return Candidates(
-            np.concatenate([p.context for p in parts]),
-            np.concatenate([p.query for p in parts]),
-            np.concatenate([p.score for p in parts]),
+            np.concatenate([chunk.context for chunk in chunks]),
+            np.concatenate([chunk.query for chunk in chunks]),
+            np.concatenate([chunk.score for chunk in chunks]),
         )
 
     def _order(self, contexts: pa.Table, start: int, k: int) -> Candidates:
-        found = self.retriever.retrieve(contexts, self.candidates)
-        score = self.ranker.score(self.featuriser.features(contexts, found))
-        ordered = reorder(found, score).top(k)
+        candidates = self.retriever.retrieve(contexts, self.candidates)
+        score = self.ranker.score(self.featuriser.features(contexts, candidates))
+        ordered = reorder(candidates, score).top(k)
         return Candidates(ordered.context + np.int32(start), ordered.query, ordered.score)
 
 
 def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """splitmix64's finaliser: every bit of the input touches every bit of the output."""
+    """Apply the finaliser of splitmix64: every input bit affects every output bit."""
     with np.errstate(over="ignore"):
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,4 +1,4 @@
-"""ranker: features, and a model that orders candidates by the utility they had (the paper's Fig. 2)."""
+"""Stage `ranker`: features, and a model that orders candidates by their estimated utility (the paper's Fig. 2)."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -19,11 +19,7 @@ from wayword.paper.features.ranker_features import Featuriser
 from wayword.paper.rankers import RANKERS, Examples
 from wayword.paper.retriever_stage import Retrievers
 from wayword.progress import Progress
-from wayword.store.stage import (
-    Folders,
-    Report,
-    threads,
-)
+from wayword.store.stage import Folders, Report, threads
 
 FEATURES, MODEL = "features", "model"
 
@@ -38,10 +34,11 @@ def write(
     columns: bool = True,
     prepared: Featuriser | None = None,
 ) -> Report:
-    """Fill `out`. Popularity comes from the retriever's split: no search enters the features of its own example.
+    """Train the ranker and write it to `out`.
 
-    Without `columns` the ranker does not see the extra columns of the contexts. `prepared` has described the same
-    queries before, with the same settings.
+    Popularity is counted on the retriever's split, so no search contributes to the features of its own example. Without
+    `columns` the ranker has no features of context columns. `prepared` is a featuriser with the same queries and
+    settings.
     """
     retrievers = Retrievers.load(at, config.retriever)
     with tables_in(out) as engine:
@@ -60,7 +57,7 @@ def write(
 
 
 def featuriser_of(retrievers: Retrievers, config: Config, columns: ContextColumns) -> Featuriser:
-    """What describes contexts with these columns and the queries of a workspace."""
+    """Build the featuriser of contexts with these columns and the queries of a workspace."""
     return Featuriser.build(
         retrievers.texts,
         retrievers.popularity.astype(np.float64),
@@ -70,7 +67,7 @@ def featuriser_of(retrievers: Retrievers, config: Config, columns: ContextColumn
 
 
 def counts(examples: Examples) -> Report:
-    """What a ranker was trained on."""
+    """Count the training examples of a ranker."""
     return {
         "contexts": len(examples.sizes),
         "candidates": len(examples.labels),
@@ -79,8 +76,9 @@ def counts(examples: Examples) -> Report:
 
 
 def fill(engine: Engine, at: Folders, share: float) -> None:
-    """The tables that labels need; of the ranker's searches only a share, by md5: that of less is a part of that of
-    more."""
+    """Load the tables that labels need, with a share of the ranker's searches, sampled by md5.
+
+    A smaller share is a subset of a larger one."""
     tables.fetch(engine, at["rankings"], "rankings", "numbered_clicks", "numbered_searches")
     tables.fetch(engine, at["propensity"], "propensity")
     engine.load("all_instances", tables.read(at["contexts"], "instances"))
@@ -94,7 +92,7 @@ def fill(engine: Engine, at: Folders, share: float) -> None:
 
 
 def training_contexts(engine: Engine, most: int = 0) -> NDArray[np.int32]:
-    """The contexts of the ranker's split that had a click, at most `most` by md5 (0: all)."""
+    """Return the contexts of the ranker's split with a click, at most `most`, sampled by md5 (0: all)."""
     limit = f"LIMIT {most}" if most else ""
     rows = engine.arrow(
         f"""
@@ -110,22 +108,23 @@ def training_contexts(engine: Engine, most: int = 0) -> NDArray[np.int32]:
 def labelled(
     engine: Engine, candidates: Candidates, chosen: NDArray[np.int32], measure: utility.Measure
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """The mean utility of each candidate over the searches of its context (0 where no search speaks for it), and how
-    many searches each context has: of rows `context` of the candidates, whose numbers are `chosen`."""
+    """Return the mean utility of each candidate over the searches of its context, and the searches per context.
+
+    A candidate without observed utility has 0. `chosen` maps `candidates.context` to the numbers of the contexts."""
     places = np.arange(len(candidates.query))
     pairs = {"context": chosen[candidates.context], "query": candidates.query, "place": places}
     engine.load("pairs", pa.table(pairs))
     utility.of_contexts(engine, "labels", "pairs", "ranker", measure)
-    found = engine.arrow(
+    rows = engine.arrow(
         "SELECT p.place, l.utility FROM pairs AS p JOIN labels AS l ON l.context = p.context AND l.query = p.query"
     )
     labels = np.zeros(len(places))
-    labels[found["place"].to_numpy()] = found["utility"].to_numpy()
+    labels[rows["place"].to_numpy()] = rows["utility"].to_numpy()
     return labels, _searches(engine, chosen)
 
 
 def _searches(engine: Engine, chosen: NDArray[np.int32]) -> NDArray[np.int64]:
-    """How many of the ranker's searches show each of the contexts, which are in order."""
+    """Count the ranker's searches of each context; the contexts are sorted."""
     rows = engine.arrow(
         """SELECT context, count(DISTINCT search) AS searches FROM instances
            WHERE split = 'ranker' GROUP BY context ORDER BY context"""

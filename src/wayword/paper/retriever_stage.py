@@ -1,4 +1,4 @@
-"""retriever: the PECOS tree that proposes queries of high utility for a context."""
+"""Stage `retriever`: the PECOS tree that proposes queries of high utility for a context."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ TREE = "pecos"
 
 
 def write(out: Path, at: Folders, config: RetrieverConfig, model: str, measure: utility.Measure) -> Report:
-    """Fill `out`; `model` is `popular` or `pecos`."""
+    """Train the retriever and write it to `out`; `model` is `popular` or `pecos`."""
     queries = tables.read(at["rankings"], "queries")
     if model == "popular":
         return {"model": model}
@@ -31,7 +31,7 @@ def write(out: Path, at: Folders, config: RetrieverConfig, model: str, measure: 
     typed, labels = _instances(out, at, measure, queries.num_rows, most=config.max_instances)
     if not labels.nnz:
         raise LogError(
-            "The retriever's split has no click of a weight above 0 to learn from. Give a longer log."
+            "The retriever's split has no click with a weight above 0 to learn from. Give a longer log."
         )
     pecos.train(typed, labels, out / TREE, config, threads=threads())
     return {"model": model, "instances": labels.shape[0], "labels": int(labels.nnz)}
@@ -40,15 +40,16 @@ def write(out: Path, at: Folders, config: RetrieverConfig, model: str, measure: 
 def _instances(
     out: Path, at: Folders, measure: utility.Measure, queries: int, *, most: int = 0
 ) -> tuple[pa.Table, csr_matrix]:
-    """The contexts of the retriever's instances, at most `most` of them by md5 (0: all), and as their labels the
-    alternatives of their searches."""
+    """Return the contexts of the retriever's instances, and the alternatives of their searches as labels.
+
+    At most `most` instances are sampled by md5 (0: all)."""
     limit = f"LIMIT {most}" if most else ""
     with tables_in(out) as engine:
         tables.fetch(engine, at["rankings"], "rankings", "numbered_searches", "numbered_clicks")
         tables.fetch(engine, at["propensity"], "propensity")
         tables.fetch(engine, at["contexts"], "instances")
         utility.alternatives(engine, "alternatives", "retriever", measure)
-        found = engine.arrow("SELECT search, query FROM alternatives ORDER BY search, query")
+        alternatives = engine.arrow("SELECT search, query FROM alternatives ORDER BY search, query")
         instances = engine.arrow(
             f"""
             SELECT search, context FROM (
@@ -58,8 +59,8 @@ def _instances(
             ) AS sample ORDER BY search, pass
             """
         )
-    query = found["query"].to_numpy()
-    searches, starts = np.unique(found["search"].to_numpy(), return_index=True)
+    query = alternatives["query"].to_numpy()
+    searches, starts = np.unique(alternatives["search"].to_numpy(), return_index=True)
     labels = csr_matrix(
         (np.ones(len(query), np.float32), query, np.r_[starts, len(query)]), shape=(len(searches), queries)
     )
@@ -73,13 +74,13 @@ class Retrievers:
 
     texts: list[str]
     popularity: NDArray[np.int64]
-    """How often each query was searched in the retriever's split."""
+    """Number of searches of each query in the retriever's split."""
     trained: Retriever
-    """What was trained on the retriever's split."""
+    """The retriever that was trained on the retriever's split."""
 
     @classmethod
     def load(cls, at: Folders, config: RetrieverConfig) -> "Retrievers":
-        """Read what `write` wrote."""
+        """Read the folder that `write` wrote."""
         texts = tables.read(at["rankings"], "queries")["text"].to_pylist()
         counts = popularity(at["rankings"], "retriever")
         trained: Retriever = PopularRetriever(texts, counts)

@@ -1,7 +1,7 @@
 """The embedded catalogue: Debian's packages, their titles and how they relate (see ATTRIBUTION.md).
 
 A catalogue is a table with the columns `package`, `title`, `section`, and for each kind of relation a list of
-row numbers. The worlds take it as an argument, so a small made-up one serves in tests.
+row numbers. The worlds take it as an argument, so tests pass a small one.
 """
 
 from importlib.resources import as_file, files
@@ -16,7 +16,7 @@ KINDS = ("depends", "recommends", "suggests", "enhances")
 
 
 def load_catalogue() -> pa.Table:
-    """The packages of Debian 12, by name.
+    """Read the packages of Debian 12, sorted by name.
 
     >>> load_catalogue().select(["package", "title", "section"]).slice(0, 1).to_pylist()
     [{'package': '0ad', 'title': 'Real-time strategy game of ancient warfare', 'section': 'games'}]
@@ -26,7 +26,7 @@ def load_catalogue() -> pa.Table:
 
 
 def relations(catalogue: pa.Table) -> NDArray[np.int64]:
-    """Every distinct pair (package, package it relates to) by any kind of relation, as two columns, sorted.
+    """Return the distinct pairs (package, related package) of every kind of relation as two sorted columns.
 
     >>> catalogue = pa.table({"package": ["mpv", "yt-dlp"], "title": ["", ""], "depends": [[1], []],
     ...     "recommends": [[1], []], "suggests": [[], [0]], "enhances": [[], [0]]})
@@ -43,5 +43,5 @@ def relations(catalogue: pa.Table) -> NDArray[np.int64]:
 
 
 def related_counts(catalogue: pa.Table) -> NDArray[np.int64]:
-    """How many packages relate to each."""
+    """Count the packages that relate to each package."""
     return np.bincount(relations(catalogue)[:, 1], minlength=catalogue.num_rows)

@@ -1,4 +1,4 @@
-"""Draw a click log from a world and write it down together with the world's law.
+"""Draw a click log from a world and write it together with the world's true distribution.
 
 Searches are drawn in chunks of one fixed size, so the log of fewer clicks is the beginning of the log of
 more, the log of clicks alone has the same rows, and memory does not grow with the log. The column `part` is drawn
@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 from wayword.errors import WaywordError
 from wayword.progress import SILENT, Progress
 from wayword.rankings.document_ranker import RANKERS, DocumentRanker
-from wayword.simulation.click_model import draw, look_law
+from wayword.simulation.click_model import draw, examination_probabilities
 from wayword.simulation.context_column import (
-    NO_PARTS,
+    NO_CONTEXT_COLUMN,
     PART,
-    Parts,
-    check_right,
-    truth_by_part,
+    ContextColumn,
+    check_accuracy,
+    truth_by_context,
 )
 from wayword.simulation.world import Hits, World, click_rate, find_sorted, invisible_share, truth
 from wayword.simulation.worlds import XMC, open_world
@@ -42,8 +42,8 @@ MOST_SEARCHES = 10**9
 CLICKS_SCHEMA = pa.schema(
     [("search_id", pa.int64()), ("query", pa.string()), ("document", pa.string()), ("rank", pa.int32())]
 )
-Say = Callable[[NDArray[np.int64]], NDArray[np.int64]]
-"""What the log says of searches of these intents: numbers of parts."""
+DrawContext = Callable[[NDArray[np.int64]], NDArray[np.int64]]
+"""Draws the logged value of the context column (an index) for a search of each intent."""
 _DICTIONARY_LIMIT = 1 << 26
 """Bytes of distinct queries per chunk up to which the log and the truth store each of them once."""
 _log = logging.getLogger(__name__)
@@ -69,14 +69,14 @@ def simulate(
     The files are `clicks.parquet` (search_id, query, document, rank: one row per search, the last two null
     without a click; with `clicks_only` the rows with one), `rankings.parquet` (query, document, rank),
     `documents.parquet` and `truth.parquet` (query, document, mass: see `world.truth`). With `part`, the log and the
-    truth have that column too: which part of the archive the person browses, right with this probability (see
-    `parts`). The same seed gives the same bytes.
+    truth have the context column `part`: the part of the archive that the person browses, correct with this
+    probability (see `context_column`). The same seed gives the same bytes.
     """
     _check(clicks, seed, depth, alpha)
     if part is not None:
-        check_right(part)
+        check_accuracy(part)
         if world.startswith(XMC):
-            raise WaywordError(NO_PARTS)  # before its rankings, which may take hours
+            raise WaywordError(NO_CONTEXT_COLUMN)  # before its rankings, which may take hours
     opened = open_world(
         world,
         depth=depth,
@@ -108,68 +108,72 @@ def write_world(
     part: float | None = None,
     progress: Progress = SILENT,
 ) -> Path:
-    """`simulate` for a world at hand."""
+    """Do as `simulate` for a world that is already built."""
     for note in world.notes:
         _log.warning(note)
-    parts = None if part is None else Parts.of(world, part)
-    hits, law = world.hits(), look_law(world.depth, alpha=alpha)
-    rate = click_rate(world, hits, law)
+    column = None if part is None else ContextColumn.of(world, part)
+    hits, examination = world.hits(), examination_probabilities(world.depth, alpha=alpha)
+    rate = click_rate(world, hits, examination)
     _check_rate(rate, clicks)
     folder = Path(out)
     with disk.filled(folder) as unfinished:
-        say = None if parts is None else partial(parts.draw, _own_generator(seed))
-        searches = draw_searches(world, hits, law, clicks, np.random.default_rng(seed), say)
+        draw_context = None if column is None else partial(column.draw, _separate_generator(seed))
+        searches = draw_searches(world, hits, examination, clicks, np.random.default_rng(seed), draw_context)
         names = Names(
-            world.queries, world.documents["document"].combine_chunks(), parts.names if parts else None
+            world.queries, world.documents["document"].combine_chunks(), column.values if column else None
         )
         logged = _write_log(names, searches, clicks_only, unfinished / CLICKS, clicks, progress)
-        pq.write_table(_collected(world, logged), unfinished / RANKINGS, compression="zstd")
+        pq.write_table(_collected_rankings(world, logged), unfinished / RANKINGS, compression="zstd")
         pq.write_table(world.documents, unfinished / DOCUMENTS, compression="zstd")
         pq.write_table(
-            truth(world, hits) if parts is None else truth_by_part(world, hits, parts),
+            truth(world, hits) if column is None else truth_by_context(world, hits, column),
             unfinished / TRUTH,
             compression="zstd",
             dictionary_pagesize_limit=_DICTIONARY_LIMIT,
         )
         facts = {"click_rate": rate, "invisible_share": invisible_share(world, hits), "alpha": alpha}
-        if parts:
-            facts |= {PART: parts.right, "parts": len(parts.names)}
+        if column:
+            facts |= {PART: column.accuracy, "parts": len(column.values)}
         (unfinished / FACTS).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     return folder
 
 
-def _own_generator(seed: int) -> np.random.Generator:
-    """A generator that shares nothing with `default_rng(seed)`."""
+def _separate_generator(seed: int) -> np.random.Generator:
+    """Return a generator whose stream is independent of `default_rng(seed)`."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0,)))
 
 
 @dataclass(frozen=True)
 class Names:
-    """What the numbers in `Searches` stand for."""
+    """The texts that the numbers in `Searches` index."""
 
     queries: pa.StringArray
     documents: pa.StringArray
-    parts: pa.StringArray | None = None
+    context_values: pa.StringArray | None = None
 
     @property
     def schema(self) -> pa.Schema:
         """The columns of the log."""
-        return CLICKS_SCHEMA if self.parts is None else CLICKS_SCHEMA.append(pa.field(PART, pa.string()))
+        return (
+            CLICKS_SCHEMA
+            if self.context_values is None
+            else CLICKS_SCHEMA.append(pa.field(PART, pa.string()))
+        )
 
 
 @dataclass(frozen=True)
 class Searches:
-    """Consecutive searches: numbers of queries and documents; the latter and ranks count if `clicked`."""
+    """Consecutive searches: query and document numbers; document and rank are valid where `clicked`."""
 
     first: int
     query: NDArray[np.int64]
     document: NDArray[np.int64]
     rank: NDArray[np.int64]
     clicked: NDArray[np.bool_]
-    part: NDArray[np.int64] | None = None
+    context_value: NDArray[np.int64] | None = None
 
     def until(self, click: int) -> "Searches":
-        """The searches up to and including the click of that number, from 1, or all if there are fewer."""
+        """Return the searches up to and including that click, counted from 1, or all if there are fewer."""
         ends = np.flatnonzero(self.clicked)
         end = ends[click - 1] + 1 if click <= len(ends) else len(self.query)
         return Searches(
@@ -178,29 +182,31 @@ class Searches:
             self.document[:end],
             self.rank[:end],
             self.clicked[:end],
-            None if self.part is None else self.part[:end],
+            None if self.context_value is None else self.context_value[:end],
         )
 
 
 def draw_searches(
     world: World,
     hits: Hits,
-    law: NDArray[np.float64],
+    examination: NDArray[np.float64],
     clicks: int,
     rng: np.random.Generator,
-    say: Say | None = None,
+    draw_context: DrawContext | None = None,
 ) -> Iterator[Searches]:
-    """Searches in chunks, up to the click of number `clicks`: an intent, a look, and what is there.
+    """Draw searches in chunks up to click number `clicks`: an intent, an examined rank and its document.
 
-    `say` draws for whole chunks as well, so that a shorter log stays the beginning of a longer one.
+    `draw_context` draws for whole chunks as well, so that a shorter log stays the beginning of a longer one.
     """
     shown = hits.owner * (world.depth + 1) + hits.rank
     first, missing = 0, clicks
     while missing > 0:
-        intent, rank = draw(rng, world.intents.probability, CHUNK), draw(rng, law, CHUNK) + 1
+        intent, rank = draw(rng, world.intents.probability, CHUNK), draw(rng, examination, CHUNK) + 1
         place, clicked = find_sorted(shown, intent * (world.depth + 1) + rank)
-        part = say(intent) if say else None
-        chunk = Searches(first, world.intents.query[intent], hits.document[place], rank, clicked, part)
+        context_value = draw_context(intent) if draw_context else None
+        chunk = Searches(
+            first, world.intents.query[intent], hits.document[place], rank, clicked, context_value
+        )
         chunk = chunk.until(missing)
         missing -= int(chunk.clicked.sum())
         first += len(chunk.query)
@@ -215,7 +221,7 @@ def _write_log(
     clicks: int,
     progress: Progress,
 ) -> NDArray[np.bool_]:
-    """Write the searches chunk by chunk; which queries are in the file is the answer."""
+    """Write the searches chunk by chunk; return for each query whether the file contains it."""
     logged, done = np.zeros(len(names.queries), np.bool_), 0
     with pq.ParquetWriter(
         path, names.schema, compression="zstd", dictionary_pagesize_limit=_DICTIONARY_LIMIT
@@ -237,13 +243,13 @@ def _table(chunk: Searches, rows: NDArray[np.int64], names: Names) -> pa.Table:
         names.documents.take(pa.array(chunk.document[rows], mask=unclicked)),
         pa.array(chunk.rank[rows].astype(np.int32), mask=unclicked),
     ]
-    if chunk.part is not None and names.parts is not None:
-        columns.append(names.parts.take(pa.array(chunk.part[rows])))
+    if chunk.context_value is not None and names.context_values is not None:
+        columns.append(names.context_values.take(pa.array(chunk.context_value[rows])))
     return pa.Table.from_arrays(columns, schema=names.schema)
 
 
-def _collected(world: World, logged: NDArray[np.bool_]) -> pa.Table:
-    """The rankings that a team would have collected."""
+def _collected_rankings(world: World, logged: NDArray[np.bool_]) -> pa.Table:
+    """Return the rankings that a team would have collected."""
     if world.rankings_of == "all":
         return world.rankings
     queries = world.queries.filter(pa.array(logged))

@@ -1,7 +1,7 @@
-"""A world: who searches for what and how, and what the production ranker answers. Its law is known exactly.
+"""A simulated world: intents, queries, documents and the production rankings. Its distribution is known exactly.
 
-A search is born from an *intent*: a query, and the set of documents that are relevant to the person. An
-intent has a probability; the person looks at one rank (`looks`) and clicks if a relevant document is there.
+Every search has an *intent*: a query, and the set of documents that are relevant to the person. An intent has
+a probability; the person examines one rank (`click_model`) and clicks if its document is relevant.
 A *hit* is a relevant document that the intent's query returns, so only hits can be clicked.
 """
 
@@ -17,7 +17,7 @@ from wayword.errors import WaywordError
 
 @dataclass(frozen=True)
 class Intents:
-    """What people want: parallel arrays of numbers of queries and documents.
+    """Intents: parallel arrays of query and document numbers.
 
     Intent i issues `query[i]` with `probability[i]`; `document[j]` is relevant to intent `owner[j]`.
     """
@@ -30,7 +30,7 @@ class Intents:
 
 @dataclass(frozen=True)
 class Hits:
-    """`document[j]` is relevant to intent `owner[j]`, whose query has it at `rank[j]`. Sorted by both."""
+    """`document[j]` is relevant to intent `owner[j]`, whose query returns it at `rank[j]`. Sorted by owner and rank."""
 
     owner: NDArray[np.int64]
     document: NDArray[np.int64]
@@ -42,22 +42,22 @@ class World:
     """Everything that a simulation writes or draws from."""
 
     documents: pa.Table
-    """Columns document, title, and others for people to look at."""
+    """Columns document and title; others are shown to people."""
     queries: pa.StringArray
-    """Every query that the law can emit."""
+    """Every query that a search can issue."""
     rankings: pa.Table
-    """Columns query, document, rank: the answer to each of these queries."""
+    """Columns query, document, rank: the result list of each query."""
     intents: Intents
     depth: int
     rankings_of: str
     """Which queries a team would collect rankings for: `all`, or those `logged`."""
     notes: tuple[str, ...] = ()
-    """What was left out of the source, for people to read."""
-    parts: pa.StringArray | None = None
-    """Which part of the archive the person of each intent browses, if the source says so (see `parts`)."""
+    """Messages about rows of the source that were left out."""
+    context_values: pa.StringArray | None = None
+    """The true value of the context column for each intent, if the source has one (see `context_column`)."""
 
     def hits(self) -> Hits:
-        """The relevant documents that are returned: the join of intents and rankings."""
+        """Join intents and rankings: the relevant documents that are returned."""
         width = self.documents.num_rows
         returned = self._number("query", self.queries) * width + self._number(
             "document", self.documents["document"]
@@ -71,7 +71,7 @@ class World:
         return Hits(owner[by_rank], document[by_rank], rank[by_rank])
 
     def _number(self, column: str, names: pa.Array | pa.ChunkedArray) -> NDArray[np.int64]:
-        """The places in `names` of a column of the rankings."""
+        """Return the indices in `names` of a column of the rankings."""
         values = names.combine_chunks() if isinstance(names, pa.ChunkedArray) else names
         found = pc.index_in(self.rankings[column], value_set=values)
         if found.null_count:
@@ -83,7 +83,7 @@ class World:
 def find_sorted(
     ascending: NDArray[np.int64], wanted: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Where each wanted number stands in an ascending array, and whether it is there at all.
+    """Return the index of each wanted number in an ascending array, and whether the array contains it.
 
     >>> find_sorted(np.array([2, 5]), np.array([5, 3, 9]))
     (array([1, 1, 1]), array([ True, False, False]))
@@ -95,12 +95,12 @@ def find_sorted(
 
 
 def truth(world: World, hits: Hits) -> pa.Table:
-    """The world's law: columns query, document and
+    """Return the world's true distribution: columns query, document and
 
         mass[q, a] = P(a search issues q, a is relevant to the person, q returns a).
 
     The mean over all searches, 0 without a click, of û(s, q) = p[rank_q(a)] / p[k] (a clicked at rank k)
-    meets Σ_{q̄, a} mass[q̄, a] · p[rank_q(a)] for every query q.
+    converges to Σ_{q̄, a} mass[q̄, a] · p[rank_q(a)] for every query q.
     """
     width = world.documents.num_rows
     keys = world.intents.query[hits.owner] * width + hits.document
@@ -115,13 +115,14 @@ def truth(world: World, hits: Hits) -> pa.Table:
     )
 
 
-def click_rate(world: World, hits: Hits, law: NDArray[np.float64]) -> float:
-    """The probability that a search ends in a click: Σ over hits of P(intent) · p[rank]."""
-    return float(np.sum(world.intents.probability[hits.owner] * law[hits.rank - 1]))
+def click_rate(world: World, hits: Hits, examination: NDArray[np.float64]) -> float:
+    """Return the probability that a search ends in a click: Σ over hits of P(intent) · p[rank]."""
+    return float(np.sum(world.intents.probability[hits.owner] * examination[hits.rank - 1]))
 
 
 def invisible_share(world: World, hits: Hits) -> float:
-    """How much of what people want their own queries do not return: Σ P(intent) over those relevant documents, as a
-    share of all. No estimator can see it in a log."""
+    """Return the share of relevant documents, weighted by P(intent), that the intent's own query does not return.
+
+    No estimator can see it in a log."""
     probability = world.intents.probability
     return float(1 - probability[hits.owner].sum() / probability[world.intents.owner].sum())

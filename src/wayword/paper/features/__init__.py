@@ -1,4 +1,4 @@
-"""What the ranker knows of a context and a query: a family of text encoders, and `pairs.Featuriser`."""
+"""Features of the ranker: text encoders, and the `ranker_features.Featuriser` of contexts and queries."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,14 +16,14 @@ ENCODERS: dict[str, type[LightEncoder] | type[TransformerEncoder]] = {
 
 
 def make_encoder(texts: Sequence[str], config: FeaturesConfig) -> Encoder:
-    """The encoder that the settings ask for; the light one learns from `texts`."""
+    """Return the encoder of the settings; the light one is fitted to `texts`."""
     if config.encoder == "light":
         return LightEncoder.fit(texts, config.dimensions, config.seed)
     return TransformerEncoder.from_pretrained(config.encoder)
 
 
 def load_encoder(folder: Path) -> Encoder:
-    """Open a saved encoder, whichever member it is."""
+    """Read a saved encoder of any kind."""
     kind = read_settings(folder / SETTINGS).get("kind")
     if kind not in ENCODERS:
         raise WorkspaceError(

@@ -1,4 +1,4 @@
-"""What an encoder of texts can do. Members: `features.light`, `features.transformer`."""
+"""The protocol of text encoders. Members: `features.light`, `features.transformer`."""
 
 import json
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ SETTINGS = "encoder.json"
 
 
 class Encoder(Protocol):
-    """Text → vector of length 1 (or all zeros for a text of which nothing is known)."""
+    """Maps a text to a vector of length 1, or of zeros for a text without known features."""
 
     @property
     def dimensions(self) -> int:
@@ -22,21 +22,22 @@ class Encoder(Protocol):
         ...
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row per text, the same bits alone as among others. For prefixes, which are served."""
+        """Return one row per text, independent of the batch, bit for bit. For prefixes at serving."""
         ...
 
     def encode_stored(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row per text, as fast as it goes: for queries, encoded once and stored."""
+        """Return one row per text, in fast batches. For queries, which are encoded once and stored."""
         ...
 
     def save(self, folder: Path) -> None:
-        """Write what `load_encoder` reads."""
+        """Write the folder that `load_encoder` reads."""
         ...
 
 
 def unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Rows divided by their length, which is computed in float64 so that it is the same on every processor; a row of
-    zeros stays.
+    """Divide rows by their length; a row of zeros stays.
+
+    The length is computed in float64, so that it is the same on every processor.
 
     >>> unit(np.array([[3.0, 4.0], [0.0, 0.0]], dtype=np.float32)).tolist()
     [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
@@ -47,20 +48,20 @@ def unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """A JSON object, or an error that names the file."""
+    """Read a JSON object; an error names the file."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        settings = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
         raise WorkspaceError(f"Cannot read {path}: {problem}. Train the ranker again.") from problem
-    if not isinstance(found, dict):
+    if not isinstance(settings, dict):
         raise WorkspaceError(
-            f"Found {type(found).__name__} in {path}; expected an object. Train the ranker again."
+            f"Found {type(settings).__name__} in {path}; expected an object. Train the ranker again."
         )
-    return found
+    return settings
 
 
 def read_array(path: Path) -> NDArray[Any]:
-    """A memory-mapped array, or an error that names the file."""
+    """Map an array into memory; an error names the file."""
     try:
         mapped = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as problem:

@@ -1,4 +1,4 @@
-"""The built-in encoder: hashed character n-grams → idf → SVD → length 1. Small, quick, no model to fetch."""
+"""The built-in encoder: hashed character n-grams, idf, SVD, unit length. It is small and needs no download."""
 
 import json
 from collections.abc import Sequence
@@ -19,16 +19,16 @@ from wayword.paper.features.encoder import (
 )
 
 BUCKETS = 1 << 16
-"""Into how many columns the n-grams are hashed."""
+"""Number of columns into which n-grams are hashed."""
 NGRAMS = (2, 4)
-"""Shortest and longest n-gram. A word has a space on either side, so a single letter still has three."""
+"""Shortest and longest n-gram. Words are padded with spaces, so a single letter has three n-grams."""
 MAX_TEXTS = 200_000
-"""At most so many distinct texts, chosen at random, decide on the projection."""
+"""The projection is fitted to at most this many distinct texts, sampled at random."""
 ITERATIONS = 4
 """Power iterations of the randomised SVD."""
 QUANTUM = 2.0**-14
-"""The projection is rounded to multiples of this: what an SVD gives differs between processors in its last bits, and
-sums of such multiples are exact in float32, in whatever order they are added."""
+"""The projection is rounded to multiples of this. The last bits of an SVD differ between processors, and sums of such
+multiples are exact in float32 in any order."""
 PROJECTION = "projection.npy"
 
 
@@ -49,13 +49,13 @@ def _vectorizer() -> Any:
 
 @dataclass(frozen=True)
 class LightEncoder:
-    """`projection[bucket]` is what an n-gram adds to a text's vector: its idf times its place in the SVD."""
+    """`projection[bucket]` is the vector that an n-gram adds to a text: its idf times its coordinates in the SVD."""
 
     projection: NDArray[np.float32]
 
     @classmethod
     def fit(cls, texts: Sequence[str], dimensions: int, seed: int) -> "LightEncoder":
-        """Learn from the distinct texts, in whatever order. Dimensions that they cannot fill are zero."""
+        """Fit to the distinct texts, in any order. Dimensions above the rank are zero."""
         from sklearn.utils.extmath import randomized_svd
         from threadpoolctl import threadpool_limits
 
@@ -70,7 +70,7 @@ class LightEncoder:
         seen = np.bincount(counts.indices, minlength=BUCKETS)
         idf = np.log((1 + len(distinct)) / (1 + seen)) + 1
         counts.data *= idf[counts.indices]
-        with threadpool_limits(1):  # the same bits on every number of cores
+        with threadpool_limits(1):  # the same bits with any number of cores
             _, strength, axes = randomized_svd(
                 counts, min(dimensions, len(distinct)), n_iter=ITERATIONS, random_state=seed
             )
@@ -84,13 +84,13 @@ class LightEncoder:
         return int(self.projection.shape[1])
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row per text. Each row is summed on its own, so it has the same bits alone as among others."""
+        """Return one row per text. Rows are summed independently, so a row has the same bits in any batch."""
         if not len(texts):
             return np.zeros((0, self.dimensions), dtype=np.float32)
         return unit(np.ascontiguousarray(_vectorizer().transform(texts) @ self.projection))
 
     def encode_stored(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """The same as `encode`."""
+        """Do as `encode`."""
         return self.encode(texts)
 
     def save(self, folder: Path) -> None:
@@ -102,7 +102,7 @@ class LightEncoder:
 
     @classmethod
     def load(cls, folder: Path) -> "LightEncoder":
-        """Map what `save` wrote into memory."""
+        """Map the folder that `save` wrote into memory."""
         settings = read_settings(folder / SETTINGS)
         projection = read_array(folder / PROJECTION)
         found = (settings.get("ngrams"), settings.get("buckets"), projection.ndim, len(projection))

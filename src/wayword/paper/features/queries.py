@@ -1,4 +1,4 @@
-"""What the features need to know of every query, computed once and memory-mapped."""
+"""Arrays about every query for the features, computed once and memory-mapped."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -15,7 +15,7 @@ from wayword.store.compressed_rows import CompressedRows
 
 @dataclass(frozen=True)
 class Queries:
-    """Row i of every array is about query i. Trigrams and words are sorted places in their vocabularies."""
+    """Row i of every array is about query i. Trigrams and words are sorted indices into their vocabularies."""
 
     characters: CompressedRows
     trigrams: CompressedRows
@@ -28,7 +28,7 @@ class Queries:
 
     @classmethod
     def build(cls, texts: Sequence[str], popularity: NDArray[np.float64], encoder: Encoder) -> "Queries":
-        """From the normalised texts and how often each was searched (log1p is taken here)."""
+        """Build from the normalised texts and their search counts (log1p is taken here)."""
         if len(popularity) != len(texts):
             raise ValueError(f"{len(popularity)} popularities for {len(texts)} queries")
         characters = of.characters(texts)
@@ -49,7 +49,7 @@ class Queries:
         return len(self.vectors)
 
     def save(self, folder: Path) -> None:
-        """One or two .npy files per field."""
+        """Write one or two .npy files per field."""
         folder.mkdir(parents=True, exist_ok=True)
         for name, value in vars(self).items():
             if isinstance(value, CompressedRows):
@@ -59,7 +59,7 @@ class Queries:
 
     @classmethod
     def load(cls, folder: Path) -> "Queries":
-        """Map what `save` wrote into memory."""
+        """Map the folder that `save` wrote into memory."""
         arrays = {
             field.name: read_array(folder / f"{field.name}.npy")
             for field in fields(cls)

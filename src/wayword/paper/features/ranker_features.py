@@ -1,7 +1,7 @@
-"""The features of (context, query) pairs: the same code in training and in serving.
+"""Features of (context, query) pairs, computed by the same code in training and in serving.
 
-No search may enter the features computed for itself: give `build` a popularity counted on other searches than
-those whose pairs it will describe (the retriever's split, for a ranker trained on the ranker's split).
+No search may contribute to its own features: give `build` a popularity counted on other searches than those of the
+training pairs (the retriever's split, for a ranker trained on the ranker's split).
 """
 
 import json
@@ -27,7 +27,7 @@ PAIR_FEATURES = (
     "prefix_words",
     "query_characters",
     "query_words",
-    "characters_to_type",  # of a query that does not start with the prefix: all of them
+    "characters_to_type",  # all of them if the query does not start with the prefix
     "starts_with",
     "shared_words",  # share of the prefix's distinct words that are words of the query
     "trigram_containment",  # share of the prefix's trigrams that the query has: 1 if it starts with it
@@ -38,12 +38,12 @@ PAIR_FEATURES = (
     "cosine",
 )
 CHUNK = 1 << 16
-"""So many pairs are compared at a time; bounds memory and changes nothing else."""
+"""Pairs compared at a time. It bounds memory and does not change the result."""
 
 
 @dataclass(frozen=True)
 class _Prefixes:
-    """The typed texts of a table of contexts, prepared as `Queries` prepares the queries."""
+    """The prefixes of a table of contexts, prepared as `Queries` prepares the queries."""
 
     characters: CompressedRows
     trigrams: CompressedRows
@@ -70,7 +70,7 @@ class _Prefixes:
 
 @dataclass(frozen=True)
 class Featuriser:
-    """Everything that turns contexts and their candidates into the ranker's matrix."""
+    """Computes the ranker's feature matrix from contexts and their candidates."""
 
     queries: Queries
     encoder: Encoder
@@ -84,12 +84,12 @@ class Featuriser:
         encoder: Encoder,
         columns: ContextColumns,
     ) -> "Featuriser":
-        """`queries` are normalised; query number i of the candidates is `queries[i]`."""
+        """Build from normalised queries; query number i of the candidates is `queries[i]`."""
         return cls(Queries.build(queries, popularity, encoder), encoder, columns)
 
     @property
     def names(self) -> list[str]:
-        """What each column of the matrix is."""
+        """Names of the columns of the matrix."""
         places = range(self.encoder.dimensions)
         values = [f"{column}={value}" for column, known in self.columns.categories.items() for value in known]
         return [
@@ -101,7 +101,7 @@ class Featuriser:
         ]
 
     def features(self, contexts: pa.Table, candidates: Candidates) -> NDArray[np.float32]:
-        """One row per candidate. A context has the same bits alone as among others; no value is NaN."""
+        """Return one row per candidate. The bits of a row do not depend on other contexts; no value is NaN."""
         texts = contexts[PREFIX].to_pylist()
         number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
         prefixes = _Prefixes.of(list(number), self.queries, self.encoder)
@@ -114,26 +114,26 @@ class Featuriser:
             rows = slice(start, start + CHUNK)
             context, query = candidates.context[rows], candidates.query[rows].astype(np.int64)
             prefix = prefix_of_context[context]
-            typed, found = prefixes.vectors[prefix], self.queries.vectors[query]
+            prefix_vector, query_vector = prefixes.vectors[prefix], self.queries.vectors[query]
             pair = [
                 *self._comparisons(prefixes, prefix, query),
                 self.queries.log_popularity[query],
                 candidates.score[rows],
                 position[rows],
-                np.einsum("ij,ij->i", typed, found),
+                np.einsum("ij,ij->i", prefix_vector, query_vector),
             ]
             for column, values in enumerate(pair):
                 result[rows, column] = values
             after = len(pair)
-            result[rows, after : after + dimensions] = typed
-            result[rows, after + dimensions : after + 2 * dimensions] = found
+            result[rows, after : after + dimensions] = prefix_vector
+            result[rows, after + dimensions : after + 2 * dimensions] = query_vector
             result[rows, after + 2 * dimensions :] = extra[context]
         return result
 
     def _comparisons(
         self, prefixes: _Prefixes, prefix: NDArray[np.int64], query: NDArray[np.int64]
     ) -> list[NDArray[np.float64]]:
-        """The first nine features: what the two texts have in common."""
+        """Return the first nine features, which compare the two texts."""
         queries = self.queries
         offsets = queries.characters.offsets
         typed, length = prefixes.characters.lengths[prefix], offsets[query + 1] - offsets[query]
@@ -157,7 +157,7 @@ class Featuriser:
         ]
 
     def save(self, folder: Path) -> None:
-        """`featuriser.json`, `columns.json` and the folders `queries` and `encoder`."""
+        """Write `featuriser.json`, `columns.json` and the folders `queries` and `encoder`."""
         folder.mkdir(parents=True, exist_ok=True)
         self.queries.save(folder / "queries")
         self.encoder.save(folder / "encoder")
@@ -168,7 +168,7 @@ class Featuriser:
 
     @classmethod
     def load(cls, folder: Path) -> "Featuriser":
-        """Read what `save` wrote; the arrays stay on disk until they are used."""
+        """Read the folder that `save` wrote; the arrays stay on disk until they are used."""
         names = read_settings(folder / "featuriser.json").get("names")
         columns = ContextColumns.load(folder / "columns.json")
         featuriser = cls(Queries.load(folder / "queries"), load_encoder(folder / "encoder"), columns)

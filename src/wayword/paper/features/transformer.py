@@ -1,9 +1,8 @@
 """Text vectors from any `transformers` model (extra `bert`): mean of the last layer over tokens, length 1.
 
-The paper takes `bert-base-uncased`. A matrix product rounds differently when the batch has another shape or
-the work is shared among another number of threads. So the texts that are met again in serving (prefixes:
-`encode`) go through the model one at a time on one thread, and only the vectors of the queries, which are
-computed once and stored (`encode_stored`), are batched.
+The paper uses `bert-base-uncased`. The rounding of a matrix product depends on the shape of the batch and the number
+of threads. So prefixes (`encode`), which are encoded again at serving, go through the model one at a time on one
+thread; only queries (`encode_stored`), which are encoded once and stored, are batched.
 """
 
 import json
@@ -23,13 +22,13 @@ from wayword.paper.features.encoder import SETTINGS, read_settings, unit
 BATCH = 64
 """Texts in one batch of `encode_stored`."""
 MAX_TOKENS = 128
-"""Longer texts are cut."""
+"""Longer texts are truncated."""
 _THREADS = threading.Lock()
 
 
 @dataclass(frozen=True)
 class TransformerEncoder:
-    """A pre-trained model, by the name `transformers` knows or by its folder. It is not trained further."""
+    """A pre-trained model, named as in `transformers` or by its folder. It is not fine-tuned."""
 
     name: str
     tokenizer: Any
@@ -44,7 +43,7 @@ class TransformerEncoder:
             from transformers.utils import logging
         except ImportError as problem:
             raise MissingExtra("bert", f"The text encoder {name!r}") from problem
-        logging.disable_progress_bar()  # a second bar would be drawn into ours
+        logging.disable_progress_bar()  # it would overlap our progress bar
         try:
             tokenizer = AutoTokenizer.from_pretrained(name)
             model = AutoModel.from_pretrained(name, use_safetensors=True)
@@ -65,12 +64,12 @@ class TransformerEncoder:
         return int(self.model.config.hidden_size)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row per text, each computed on its own: the same bits alone as among others."""
+        """Return one row per text, computed one by one, so that a row has the same bits in any batch."""
         with _one_thread():
             return self._in_batches(texts, 1)
 
     def encode_stored(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row per text, several at a time: texts of similar length together."""
+        """Return one row per text, computed in batches of texts of similar length."""
         order = sorted(range(len(texts)), key=lambda i: (len(texts[i]), texts[i]))
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
         vectors[order] = self._in_batches([texts[i] for i in order], BATCH)
@@ -90,15 +89,15 @@ class TransformerEncoder:
             last = self.model(**tokens).last_hidden_state
             mask = tokens["attention_mask"].unsqueeze(-1).to(last.dtype)
             mean = (last * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)
-        found: NDArray[np.float32] = mean.numpy()
-        return found
+        vectors: NDArray[np.float32] = mean.numpy()
+        return vectors
 
     @property
     def _max_tokens(self) -> int:
         return min(MAX_TOKENS, int(getattr(self.model.config, "max_position_embeddings", MAX_TOKENS)))
 
     def save(self, folder: Path) -> None:
-        """Write the name of the model, not the model: what was opened once must stay where it is."""
+        """Write the name of the model, not its weights: the model must stay available under that name."""
         folder.mkdir(parents=True, exist_ok=True)
         settings = {"kind": "transformer", "name": self.name, "dimensions": self.dimensions}
         (folder / SETTINGS).write_text(json.dumps(settings, ensure_ascii=False), encoding="utf-8")
@@ -118,7 +117,7 @@ class TransformerEncoder:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Let torch compute on one thread; the number of threads is the process's, hence the lock."""
+    """Let torch compute on one thread. The setting is global to the process, hence the lock."""
     import torch
 
     with _THREADS:

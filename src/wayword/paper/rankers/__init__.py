@@ -1,12 +1,8 @@
-"""Rankers: candidates → order. Nothing heavy is imported before one is fitted or loaded."""
+"""Rankers order candidates. Heavy packages are imported when a ranker is fitted or loaded."""
 
 from wayword.paper.rankers.boosted import BoostedRanker
 from wayword.paper.rankers.linear import LinearRanker
-from wayword.paper.rankers.ranker import (
-    Examples,
-    Ranker,
-    reorder,
-)
+from wayword.paper.rankers.ranker import Examples, Ranker, reorder
 
 RANKERS: dict[str, type[Ranker]] = {"xgboost": BoostedRanker, "linear": LinearRanker}
 

@@ -1,9 +1,9 @@
 """Boosted trees with XGBoost's pairwise objective: the paper's ranker (depth 8, 200 rounds, else defaults).
 
-What the defaults of XGBoost 3 mean here: `lambdarank_pair_method = topk` with 32 pairs per sample, that is,
-the 32 candidates that the model puts first are compared with all others; gradients are normalised per
-group; there is no correction for position bias (the labels are corrected already). The size of a difference
-in utility plays no part. The saved model was the same, byte for byte, for 1 and 2 threads.
+The defaults of XGBoost 3: `lambdarank_pair_method = topk` with 32 pairs per sample, that is, the first 32
+candidates of the model are compared with all others; gradients are normalised per group; there is no correction
+for position bias (the labels are corrected already). The objective ignores the size of a difference in utility.
+The saved model was the same, byte for byte, for 1 and 2 threads.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class BoostedRanker:
     ) -> "BoostedRanker":
         """Boost `config.rounds` trees; `progress` counts them.
 
-        If no group has two different labels there is nothing to learn and all scores are equal.
+        If no group has two different labels, all scores are equal.
         """
         import xgboost
 
@@ -56,20 +56,20 @@ class BoostedRanker:
         return cls(booster)
 
     def score(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The sum of the trees' leaves, tree after tree for each row."""
+        """Sum the leaves of the trees for each row, in the order of the trees."""
         if not len(features):
             return np.zeros(0, dtype=np.float32)
         scores = self.booster.inplace_predict(np.ascontiguousarray(features, dtype=np.float32))
         return np.asarray(scores, dtype=np.float32)
 
     def save(self, folder: Path) -> None:
-        """Write XGBoost's own binary JSON."""
+        """Write the model as XGBoost's binary JSON."""
         folder.mkdir(parents=True, exist_ok=True)
         self.booster.save_model(folder / MODEL)
 
     @classmethod
     def load(cls, folder: Path, *, threads: int = 1) -> "BoostedRanker":
-        """Read the model; scoring then uses so many threads."""
+        """Read the model; `threads` is the number of threads for scoring."""
         import xgboost
 
         booster = xgboost.Booster()

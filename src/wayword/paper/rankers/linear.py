@@ -1,14 +1,14 @@
 """Pairwise learning to rank with logistic regression: the variant that the paper's section 5 analyses.
 
 Within each group the features of two candidates with different labels are subtracted, and a linear
-classifier learns from the difference which of the two is better. The better minus the worse is always
-labelled 1: its negative would be labelled -1 and adds the same loss, which is also why there is no
-intercept. With σ the logistic function, minimise
+classifier learns from the difference which of the two is better. Every pair is the better minus the worse
+candidate, with label 1; the reverse, with label -1, would add the same loss, so there is no intercept.
+With σ the logistic function, minimise
 
     Σ_groups weight · 1/C(n, 2) · Σ_{label_i > label_j} -log σ(w·(f_i - f_j))   +   ½ |w|² / strength
 
-over standardised features; the score of a candidate is w·f. What is equal for all candidates of a context
-(the vector of the prefix, the extra columns) cancels and gets weight 0: only trees can use it.
+over standardised features; the score of a candidate is w·f. Features that are equal for all
+candidates of a context (the vector of the prefix, the context columns) cancel and get weight 0: only trees use them.
 """
 
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ from wayword.paper.rankers.ranker import Examples
 from wayword.progress import SILENT, Progress
 
 MAX_PAIRS = 64
-"""So many pairs of a group are drawn at most; each stands for its share of all pairs of the group."""
+"""Most pairs drawn from a group; they are weighted up to all pairs of the group."""
 STRENGTH = 1.0
-"""Inverse of the regularisation, scikit-learn's C: larger trusts the pairs more. Pairs weigh 1 on average."""
+"""Inverse regularisation strength, as scikit-learn's C. The mean weight of a pair is 1."""
 ITERATIONS = 1000
 WEIGHTS = "weights.npy"
 _CHUNK = 1 << 22
@@ -34,7 +34,7 @@ _CHUNK = 1 << 22
 
 @dataclass(frozen=True)
 class LinearRanker:
-    """score = weights · (features - centre); the centre shifts all scores alike and keeps float32 precise."""
+    """score = weights · (features - centre); the centre shifts all scores equally and keeps float32 precise."""
 
     centre: NDArray[np.float32]
     weights: NDArray[np.float32]
@@ -48,9 +48,9 @@ class LinearRanker:
         threads: int = 1,  # noqa: ARG003 - one thread is enough, and gives the same bits everywhere
         progress: Progress = SILENT,
     ) -> "LinearRanker":
-        """Draw pairs and minimise. Without two different labels in any group all weights and scores are 0.
+        """Draw pairs and minimise the loss. If no group has two different labels, all weights and scores are 0.
 
-        `progress` counts iterations up to the most there can be; it usually ends early, with (most, most).
+        `progress` counts iterations; on early convergence it jumps to the maximum.
         """
         centre = examples.features.mean(axis=0, dtype=np.float64)
         scale = _deviation_within_groups(examples)
@@ -65,7 +65,7 @@ class LinearRanker:
         return cls(centre.astype(np.float32), weights.astype(np.float32))
 
     def score(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Summed row by row, not by a matrix product, whose rounding depends on how many rows there are."""
+        """Score row by row, without a matrix product, whose rounding depends on the number of rows."""
         centred = np.subtract(features, self.centre, dtype=np.float32, order="C")
         scores: NDArray[np.float32] = np.einsum("ij,j->i", centred, self.weights)
         return scores
@@ -77,7 +77,7 @@ class LinearRanker:
 
     @classmethod
     def load(cls, folder: Path, *, threads: int = 1) -> "LinearRanker":  # noqa: ARG003
-        """Read what `save` wrote."""
+        """Read the folder that `save` wrote."""
         try:
             saved = np.load(folder / WEIGHTS, allow_pickle=False)
         except (OSError, ValueError, EOFError) as problem:
@@ -92,9 +92,9 @@ class LinearRanker:
 def pairs(
     examples: Examples, most: int, generator: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Rows (better, worse, weight): at most so many pairs of each group whose labels differ, drawn at random.
+    """Draw at most `most` pairs with different labels from each group: rows (better, worse) and weights.
 
-    The weights of a group sum up to the group's weight times the share of its pairs whose labels differ.
+    The weights of a group sum to the group's weight times the share of its pairs whose labels differ.
     """
     first = np.cumsum(examples.sizes) - examples.sizes
     drawn = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
@@ -130,22 +130,22 @@ def _draw(
     most: int,
     generator: np.random.Generator,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """`pairs` for groups of one size: a row of `labels` and `rows` is a group, (one, other) its pairs."""
+    """Draw the pairs of groups of one size: a row of `labels` and `rows` is a group, (one, other) its pairs."""
     first, second = labels[:, one], labels[:, other]
     different = first != second
     available = different.sum(axis=1)
-    lot = np.where(different, generator.random(different.shape), 2.0)
-    taken = np.argsort(lot, axis=1, kind="stable")[:, :most]
+    random_key = np.where(different, generator.random(different.shape), 2.0)
+    taken = np.argsort(random_key, axis=1, kind="stable")[:, :most]
     group, rank = np.nonzero(np.take_along_axis(different, taken, axis=1))
     pair = taken[group, rank]
-    up = first[group, pair] > second[group, pair]
+    first_is_better = first[group, pair] > second[group, pair]
     left, right = rows[group, one[pair]], rows[group, other[pair]]
     share = weights * available / len(one) / np.maximum(np.minimum(available, most), 1)
-    return np.where(up, left, right), np.where(up, right, left), share[group]
+    return np.where(first_is_better, left, right), np.where(first_is_better, right, left), share[group]
 
 
 def _deviation_within_groups(examples: Examples) -> NDArray[np.float64]:
-    """The deviation of each feature from the mean of its group; exactly 0 if constant in every group."""
+    """Return the standard deviation of each feature within groups; exactly 0 if constant in every group."""
     first = np.cumsum(examples.sizes) - examples.sizes
     first, sizes = first[examples.sizes > 0], examples.sizes[examples.sizes > 0]
     result = np.zeros(examples.features.shape[1])
@@ -177,11 +177,11 @@ def _minimise(
         done += 1
         progress.advance(min(done, ITERATIONS - 1), ITERATIONS)
 
-    minimize: Any = optimize.minimize  # its stubs do not know a loss that returns its gradient
+    minimize: Any = optimize.minimize  # the stubs lack a loss that returns its gradient
     options = {"maxiter": ITERATIONS, "gtol": 1e-6 * len(difference)}
-    with threadpool_limits(1):  # the same bits on every number of cores
+    with threadpool_limits(1):  # the same bits with any number of cores
         start = np.zeros(difference.shape[1])
-        found = minimize(
+        minimum = minimize(
             loss,
             start,
             jac=True,
@@ -189,5 +189,5 @@ def _minimise(
             callback=report,
             options=options,
         )
-    result: NDArray[np.float64] = found.x
+    result: NDArray[np.float64] = minimum.x
     return result

@@ -1,4 +1,4 @@
-"""What a ranker can do. Members: `ranking.boosted`, `ranking.linear`."""
+"""The protocol of rankers and their training examples. Members: `rankers.boosted`, `rankers.linear`."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,16 +12,14 @@ from wayword.config import RankerConfig
 from wayword.errors import LogError
 from wayword.progress import SILENT, Progress
 
-"""Called with (steps done, steps in all)."""
-
 
 @dataclass(frozen=True)
 class Examples:
-    """What a ranker learns from: one group of candidates per distinct context, its rows together.
+    """Training examples: one group of candidates per distinct context, in consecutive rows.
 
     `labels` are the mean utilities of the candidates over the searches of their context. With one group per
-    click instead, a pairwise ranker, which sees only the order within a group, could not tell one estimator
-    of utility from another. `weights` has one number per group: how many searches the context had.
+    click instead, a pairwise ranker, which uses only the order within a group, would learn the same from every
+    estimator of utility. `weights` has one number per group: the number of searches of the context.
     """
 
     features: NDArray[np.float32]
@@ -53,7 +51,7 @@ class Examples:
         context: NDArray[Any],
         searches: NDArray[Any],
     ) -> "Examples":
-        """From the context of each row (`Candidates.context`) and the number of searches of every context.
+        """Build from the context of each row (`Candidates.context`) and the number of searches of every context.
 
         >>> features = np.ones((3, 1), dtype=np.float32)
         >>> examples = Examples.of(features, np.ones(3), np.array([0, 0, 2]), np.array([5, 6, 7]))
@@ -71,34 +69,33 @@ class Examples:
 
 
 class Ranker(Protocol):
-    """Features of a context's candidates → one score per candidate, larger is better."""
+    """Scores candidates by their features; larger is better."""
 
     @classmethod
     def fit(
         cls, examples: Examples, config: RankerConfig, *, threads: int = 1, progress: Progress = SILENT
     ) -> Self:
-        """Learn to order. The same examples, settings and threads give the same ranker, bit for bit."""
+        """Train. The same examples, settings and threads give the same ranker, bit for bit."""
         ...
 
     def score(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
-        """One score per row; a row has the same bits alone as among others."""
+        """Return one score per row; a row has the same bits in any batch."""
         ...
 
     def save(self, folder: Path) -> None:
-        """Write what `load` reads; nothing is pickled."""
+        """Write the folder that `load` reads, without pickle."""
         ...
 
     @classmethod
     def load(cls, folder: Path, *, threads: int = 1) -> Self:
-        """Read what `save` wrote."""
+        """Read the folder that `save` wrote."""
         ...
 
 
 def reorder(candidates: Candidates, scores: NDArray[np.float32]) -> Candidates:
-    """The candidates with the ranker's scores, best first; equal scores keep the retriever's order.
+    """Sort candidates by the ranker's scores, best first; equal scores keep the retriever's order.
 
-    So a ranker that had nothing to learn, whose scores are all equal, leaves every list as the retriever
-    made it.
+    So a ranker with equal scores leaves every list as the retriever ordered it.
 
     >>> proposed = Candidates(np.array([0, 0, 0]), np.array([7, 3, 5]), np.array([0.9, 0.8, 0.7]))
     >>> reorder(proposed, np.array([1.0, 2.0, 1.0])).query

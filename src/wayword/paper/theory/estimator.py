@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from wayword.paper.theory import model
 from wayword.paper.theory.intervals import mean_interval, standard_error, student, variance_interval
 from wayword.paper.theory.model import Floats, Integers, Rng, World
-from wayword.simulation.click_model import look_law
+from wayword.simulation.click_model import examination_probabilities
 
 KINDS = ("max_ratio", "max_weight")
 GRID = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0, 14.0)
@@ -189,7 +189,7 @@ def shared_document(rank: int, law: Floats) -> World:
 
 def unbounded(rng: Rng, *, searches: int, places: tuple[int, ...] = (1, 2, 5, 10, 20, 50, 100)) -> Unbounded:
     """Measure the variance of û(q | q̄) for each rank of the shared document in the logged query."""
-    law = look_law(max(places))
+    law = examination_probabilities(max(places))
     worlds = [shared_document(place, law) for place in places]
     values = np.stack([model.estimates(world)[0, 1, :, :1] for world in worlds])
     measured = variance_interval(model.draw_logs(rng, law, searches, len(places)), values)

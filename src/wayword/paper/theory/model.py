@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wayword.simulation.click_model import look_law
+from wayword.simulation.click_model import examination_probabilities
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -65,7 +65,7 @@ def make_world(
     chosen = shuffled(rng, contexts, queries)[:, :candidates]
     relevant = shuffled(rng, contexts, documents) < rng.integers(3, 7, size=(contexts, 1))
     share = rng.dirichlet(np.full(contexts, 5.0))
-    return World(look_law(depth, alpha=alpha), rank, relevant, chosen, share)
+    return World(examination_probabilities(depth, alpha=alpha), rank, relevant, chosen, share)
 
 
 def shuffled(rng: Rng, rows: int, width: int) -> Integers:

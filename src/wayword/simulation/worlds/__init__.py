@@ -20,7 +20,7 @@ from wayword.simulation.worlds.xmc import LABELS, xmc_world
 Rankers = Mapping[str, DocumentRanker]
 
 
-def _packages(catalogue: pa.Table, *, rankers: Rankers, **options: Any) -> World:  # noqa: ARG001 (it has its own)
+def _packages(catalogue: pa.Table, *, rankers: Rankers, **options: Any) -> World:  # noqa: ARG001 (always BM25)
     return packages_world(catalogue, **options)
 
 
@@ -33,12 +33,12 @@ WORLDS: dict[str, Callable[..., World]] = {
     "debian": partial(_debian, ranker="bm25"),
     "debian-pecos": partial(_debian, ranker="pecos"),
 }
-"""Worlds made from a catalogue, with the document rankers that they may name."""
+"""Worlds made from a catalogue."""
 XMC = "xmc:"
 
 
 def check_name(name: str) -> None:
-    """Refuse what `open_world` would refuse, before any work."""
+    """Raise `WaywordError` for a name that `open_world` does not know."""
     if name not in WORLDS and not (name.startswith(XMC) and name != XMC):
         raise WaywordError(_unknown(name))
     if name.startswith(XMC) and not Path(name.removeprefix(XMC)).is_dir():
@@ -58,7 +58,7 @@ def open_world(
 ) -> World:
     """Build a world by name: one of `WORLDS`, or `xmc:PATH`, which alone takes `ranker` and `labels`.
 
-    `rankers` are the document rankers that worlds may name.
+    `rankers` are the document rankers by name.
     """
     if name.startswith(XMC) and name != XMC:
         return xmc_world(

@@ -1,8 +1,8 @@
-"""`debian` and `debian-pecos`: the paper's Appendix B on a catalogue that everybody may have.
+"""`debian` and `debian-pecos`: the paper's Appendix B on a public catalogue.
 
 Queries are the titles of packages; the documents relevant to one are the packages that those with this
-title relate to. Documents are the packages that 2 to 1,500 others relate to: the rest says nothing or
-everything. The part of the archive that the person browses is the section of the package of this title.
+title relate to. Documents are the packages that 2 to 1,500 others relate to: the rest is too rare or too
+common. The context column is the section of the package of this title.
 """
 
 from dataclasses import replace
@@ -29,7 +29,7 @@ def debian_world(
     depth: int = 100,
     progress: Progress = SILENT,
 ) -> World:
-    """Build the world from a catalogue, with this document ranker over names and titles."""
+    """Build the world from a catalogue, with a document ranker over names and titles."""
     counts = related_counts(catalogue)
     kept = (counts >= FEWEST) & (counts <= MOST)
     documents = catalogue.filter(pa.array(kept)).select(["package", "title", "section"])
@@ -41,11 +41,11 @@ def debian_world(
         depth=depth,
         progress=progress,
     )
-    return replace(world, parts=_sections(catalogue, world.queries))
+    return replace(world, context_values=_sections(catalogue, world.queries))
 
 
 def _title_pairs(catalogue: pa.Table, kept: NDArray[np.bool_]) -> pa.Table:
-    """Distinct pairs of a normalised title and a kept package that a package of this title relates to."""
+    """Return the distinct pairs of a normalised title and a kept package that a package of this title relates to."""
     related = relations(catalogue)
     related = related[kept[related[:, 1]]]
     pairs = pa.table(
@@ -59,7 +59,7 @@ def _title_pairs(catalogue: pa.Table, kept: NDArray[np.bool_]) -> pa.Table:
 
 
 def _sections(catalogue: pa.Table, queries: pa.StringArray) -> pa.StringArray:
-    """The section of the packages that have a query as their title: the most frequent, ties by name."""
+    """Return for each query the most frequent section of the packages with that title, ties by name."""
     sections = pa.table({"query": _titles(catalogue), "section": catalogue["section"]})
     counted = sections.group_by(["query", "section"], use_threads=False).aggregate([([], "count_all")])
     best_first = [("query", "ascending"), ("count_all", "descending"), ("section", "ascending")]

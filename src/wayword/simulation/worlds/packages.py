@@ -1,9 +1,9 @@
-"""`packages`: people look for programs in a small software centre. Dense enough to learn from 60,000 clicks.
+"""`packages`: people search for programs in a small catalogue. 60,000 clicks are enough to learn from.
 
 A person wants one of the 3,000 end-user packages that most others relate to, drawn in proportion to the
 square root of how many do. They type its name, or a phrase of one to three neighbouring words of its title
 that another title shares. The ranker is BM25 over names and titles; rankings are collected for the logged
-queries. The part of the archive that the person browses is the section of the wanted package.
+queries. The context column is the section of the wanted package.
 """
 
 from collections import Counter
@@ -21,9 +21,9 @@ from wayword.text import normalise
 
 SIZE = 3000
 NAME_SHARE = 0.3
-"""How often a person types the name; always, if the title shares no phrase."""
+"""Probability of typing the name; 1 if the title shares no phrase."""
 PHRASE_SHARES = {1: 0.25, 2: 0.5, 3: 0.25}
-"""How often a phrase has so many words, among the lengths that a title offers; equal among its phrases."""
+"""Probability of a phrase's number of words, among the lengths of the title's phrases; uniform within a length."""
 SECTIONS = frozenset(
     """
     comm database editors education electronics games gnome graphics hamradio kde mail math net news science
@@ -55,9 +55,9 @@ def packages_world(
 ) -> World:
     """Build the world from a catalogue."""
     documents, counts = _programs(catalogue, size)
-    laws = query_laws(documents["document"].to_pylist(), documents["title"].to_pylist())
-    queries = list(dict.fromkeys(query for law in laws for query in law))
-    intents = _intents(laws, queries, np.sqrt(counts))
+    distributions = query_probabilities(documents["document"].to_pylist(), documents["title"].to_pylist())
+    queries = list(dict.fromkeys(query for distribution in distributions for query in distribution))
+    intents = _intents(distributions, queries, np.sqrt(counts))
     return World(
         documents=documents,
         queries=pa.array(queries, pa.string()),
@@ -65,12 +65,12 @@ def packages_world(
         intents=intents,
         depth=depth,
         rankings_of="logged",
-        parts=documents["section"].combine_chunks().take(pa.array(intents.document)),
+        context_values=documents["section"].combine_chunks().take(pa.array(intents.document)),
     )
 
 
 def _programs(catalogue: pa.Table, size: int) -> tuple[pa.Table, NDArray[np.int64]]:
-    """The end-user packages that most others relate to, most first, then by name; and how many do to each."""
+    """Return the end-user packages with the most related packages, most first, then by name; and their counts."""
     counts = related_counts(catalogue)
     names, titles, sections = (catalogue[column].to_pylist() for column in ("package", "title", "section"))
     rows = [n for n in range(len(names)) if counts[n] and is_program(names[n], titles[n], sections[n])]
@@ -80,7 +80,7 @@ def _programs(catalogue: pa.Table, size: int) -> tuple[pa.Table, NDArray[np.int6
 
 
 def is_program(name: str, title: str, section: str) -> bool:
-    """Whether a person would look for the package, judging by its section, name and title.
+    """Return whether section, name and title are those of an end-user program.
 
     >>> is_program("mpv", "video player based on MPlayer/mplayer2", "video")
     True
@@ -90,25 +90,25 @@ def is_program(name: str, title: str, section: str) -> bool:
     return section in SECTIONS and not _NOT_A_PROGRAM.search(name) and not _NOT_FOR_PEOPLE.search(title)
 
 
-def query_laws(names: list[str], titles: list[str]) -> list[dict[str, float]]:
-    """For each document, the probability of each query that a person who wants it may type.
+def query_probabilities(names: list[str], titles: list[str]) -> list[dict[str, float]]:
+    """Return for each document the probability of each query of a person who wants it.
 
-    >>> laws = query_laws(["mpv", "vlc", "ed"], ["video player", "the player of video", "editor"])
-    >>> laws[0] == {"mpv": 0.3, "video": 0.7 / 2, "player": 0.7 / 2}
+    >>> distributions = query_probabilities(["mpv", "vlc", "ed"], ["video player", "the player of video", "editor"])
+    >>> distributions[0] == {"mpv": 0.3, "video": 0.7 / 2, "player": 0.7 / 2}
     True
-    >>> laws[2]
+    >>> distributions[2]
     {'ed': 1.0}
     """
     phrases = [title_phrases(normalise(title)) for title in titles]
-    sharing = Counter(phrase for found in phrases for phrase in found)
+    sharing = Counter(phrase for of_title in phrases for phrase in of_title)
     return [
-        _query_law(normalise(name), [phrase for phrase in found if sharing[phrase] > 1])
-        for name, found in zip(names, phrases, strict=True)
+        _query_distribution(normalise(name), [phrase for phrase in of_title if sharing[phrase] > 1])
+        for name, of_title in zip(names, phrases, strict=True)
     ]
 
 
 def title_phrases(title: str) -> list[str]:
-    """The distinct runs of one to three words of a normalised title.
+    """Return the distinct phrases of one to three neighbouring words of a normalised title.
 
     Neither end is a stop word or a single letter (what punctuation leaves of "I/O").
 
@@ -119,34 +119,38 @@ def title_phrases(title: str) -> list[str]:
     runs = (
         words[start : start + length] for length in PHRASE_SHARES for start in range(len(words) - length + 1)
     )
-    return list(dict.fromkeys(" ".join(run) for run in runs if _speaks(run[0]) and _speaks(run[-1])))
+    return list(
+        dict.fromkeys(" ".join(run) for run in runs if _is_content_word(run[0]) and _is_content_word(run[-1]))
+    )
 
 
-def _speaks(word: str) -> bool:
+def _is_content_word(word: str) -> bool:
     return len(word) > 1 and word not in STOP_WORDS
 
 
-def _query_law(name: str, phrases: list[str]) -> dict[str, float]:
+def _query_distribution(name: str, phrases: list[str]) -> dict[str, float]:
     if not phrases:
         return {name: 1.0}
     lengths = Counter(len(phrase.split()) for phrase in phrases)
     offered = sum(PHRASE_SHARES[length] for length in lengths)
-    law = {name: NAME_SHARE}
+    probability = {name: NAME_SHARE}
     for phrase in phrases:
         length = len(phrase.split())
         share = (1 - NAME_SHARE) * PHRASE_SHARES[length] / offered / lengths[length]
-        law[phrase] = law.get(phrase, 0.0) + share
-    return law
+        probability[phrase] = probability.get(phrase, 0.0) + share
+    return probability
 
 
-def _intents(laws: list[dict[str, float]], queries: list[str], demand: NDArray[np.float64]) -> Intents:
-    """One intent per document and query; the document alone is relevant to it."""
+def _intents(
+    distributions: list[dict[str, float]], queries: list[str], demand: NDArray[np.float64]
+) -> Intents:
+    """Build one intent per document and query, with that document as the only relevant one."""
     place = {query: number for number, query in enumerate(queries)}
-    document = np.repeat(np.arange(len(laws)), [len(law) for law in laws])
-    given = np.array([share for law in laws for share in law.values()])
+    document = np.repeat(np.arange(len(distributions)), [len(distribution) for distribution in distributions])
+    query_given_document = np.array([p for distribution in distributions for p in distribution.values()])
     return Intents(
-        query=np.array([place[query] for law in laws for query in law], np.int64),
-        probability=demand[document] / demand.sum() * given,
+        query=np.array([place[query] for distribution in distributions for query in distribution], np.int64),
+        probability=demand[document] / demand.sum() * query_given_document,
         owner=np.arange(len(document)),
         document=document,
     )

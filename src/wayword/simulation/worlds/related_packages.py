@@ -1,4 +1,4 @@
-"""Worlds made of pairs (query, relevant document), as in the paper's Appendix B, all queries alike."""
+"""Worlds made of pairs (query, relevant document), as in the paper's Appendix B, with equally likely queries."""
 
 import numpy as np
 import pyarrow as pa
@@ -19,9 +19,9 @@ def pairs_world(
     notes: tuple[str, ...] = (),
     progress: Progress = SILENT,
 ) -> World:
-    """The world whose queries are those of `pairs` (columns query, document; distinct), all as likely.
+    """Build the world whose queries are those of `pairs` (columns query, document; distinct), equally likely.
 
-    The ranker knows the `fields` of the documents, or learns from the pairs, as the paper's does.
+    The ranker uses the `fields` of the documents, or learns from the pairs, as the paper's does.
     """
     queries = pc.unique(pairs["query"]).sort()
     return World(

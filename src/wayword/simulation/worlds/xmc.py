@@ -32,13 +32,13 @@ LABELS = 50_000
 
 @dataclass(frozen=True)
 class XmcData:
-    """What the two files say: `targets[i]` are the labels of `titles[i]` (normalised, not yet distinct)."""
+    """Content of the two files: `targets[i]` are the labels of `titles[i]` (normalised, not yet distinct)."""
 
     labels: pa.Table
     titles: list[str]
     targets: list[list[int]]
     untitled: int
-    """How many lines of trn.json have an empty title, and were skipped."""
+    """Number of lines of trn.json with an empty title, which are skipped."""
 
 
 def xmc_world(
@@ -49,7 +49,7 @@ def xmc_world(
     depth: int = 100,
     progress: Progress = SILENT,
 ) -> World:
-    """Build the world from a folder, with this document ranker over label titles."""
+    """Build the world from a folder, with a document ranker over label titles."""
     data = read_xmc(Path(folder))
     rows, columns = _edges(data)
     kept = _most_frequent(columns, data.labels.num_rows, labels)
@@ -99,7 +99,7 @@ def _read_labels(path: Path) -> pa.Table:
 
 
 def _writable(text: str) -> str:
-    """The text without halves of surrogate pairs, which JSON can hold and UTF-8 cannot."""
+    """Replace lone surrogates, which JSON can hold and UTF-8 cannot."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -111,7 +111,7 @@ def _find(folder: Path, name: str) -> Path:
 
 
 def _rows(path: Path, *keys: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The numbered objects of a file of JSON lines that must have some keys."""
+    """Yield the line numbers and objects of a JSON Lines file; every object must have the keys."""
     with _open(path) as lines:
         number = 0
         try:
@@ -144,14 +144,14 @@ def _check_targets(targets: Any, count: int, path: Path, line: int) -> None:
 
 
 def _edges(data: XmcData) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Every (title, label) of the data as two arrays of numbers."""
+    """Return every (title, label) of the data as two arrays of numbers."""
     lengths = np.fromiter(map(len, data.targets), np.int64, len(data.targets))
     columns = np.fromiter(chain.from_iterable(data.targets), np.int64, int(lengths.sum()))
     return np.repeat(np.arange(len(data.targets)), lengths), columns
 
 
 def _most_frequent(columns: NDArray[np.int64], count: int, keep: int) -> NDArray[np.bool_]:
-    """Which labels are among the `keep` most frequent, ties by number; never one that no title has.
+    """Mark the `keep` most frequent labels, ties by number; never a label without a title.
 
     >>> _most_frequent(np.array([2, 2, 0, 1]), 4, 2).tolist()
     [True, False, True, False]

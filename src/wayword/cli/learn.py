@@ -1,0 +1,197 @@
+"""Commands that learn from a log, simulate one, or do both: simulate, run, demo and reproduce."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from wayword.cli.options import Seed, stderr, stdout
+
+
+def simulate(
+    world: Annotated[str, typer.Argument(help="packages, debian, debian-pecos or xmc:PATH")],
+    out: Annotated[Path, typer.Option(help="Folder for clicks, rankings, documents and truth (.parquet).")],
+    clicks: Annotated[int, typer.Option(min=1, help="Number of clicks in the log.")] = 60_000,
+    seed: Seed = 0,
+    clicks_only: Annotated[
+        bool, typer.Option("--clicks-only", help="Leave out searches without a click.")
+    ] = False,
+    ranker: Annotated[
+        str | None, typer.Option(help="xmc only: the engine, bm25 or pecos. [default: bm25]")
+    ] = None,
+    labels: Annotated[
+        int | None,
+        typer.Option(min=1, help="xmc only: keep this many of the most frequent labels. [default: 50000]"),
+    ] = None,
+    part: Annotated[
+        float | None,
+        typer.Option(
+            metavar="PROBABILITY",
+            help="Not for xmc: add a column `part`, known while typing: which part of the archive the person "
+            "browses, right with this probability.",
+        ),
+    ] = None,
+) -> None:
+    """Simulate a click log in a world whose true utilities are known.
+
+    Example: `wayword simulate packages --clicks 60000 --seed 0 --out data`
+
+    With a context column besides the prefix: `wayword simulate packages --part 0.7 --out data`
+
+    The paper's data: `wayword simulate xmc:LF-AmazonTitles-1.3M --ranker pecos --clicks 3842425 --out data`
+    """
+    from wayword.pipeline import simulate as simulate_world
+    from wayword.progress import Bars
+    from wayword.simulation.simulate import FACTS
+
+    with Bars(stderr()).shown() as bars, bars.stage("simulate"):
+        simulate_world(
+            world,
+            clicks=clicks,
+            seed=seed,
+            out=out,
+            clicks_only=clicks_only,
+            ranker=ranker,
+            labels=labels,
+            part=part,
+            progress=bars,
+        )
+    facts = json.loads((out / FACTS).read_text(encoding="utf-8"))
+    typer.echo(
+        f"Wrote clicks, rankings, documents and truth to {out}. {facts['click_rate']:.1%} of searches end in a click; "
+        f"{facts['invisible_share']:.1%} of what people want is not on the page of their query, so no log shows it.",
+        err=True,
+    )
+
+
+def run(
+    log: Annotated[
+        Path, typer.Option(help="Click log: Parquet, CSV or JSON Lines with query, document, rank.")
+    ],
+    out: Annotated[Path, typer.Option(help="The workspace: a new folder, or one of an earlier run.")],
+    rankings: Annotated[
+        Path | None, typer.Option(help="Your engine's rankings: query, document, rank.")
+    ] = None,
+    documents: Annotated[
+        Path | None,
+        typer.Option(
+            help="Document table (document, title): titles to show; ranked by BM25 without rankings."
+        ),
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="Settings (TOML); `wayword config` prints them all.")
+    ] = None,
+    judgments: Annotated[
+        bool, typer.Option("--judgments", help="The log holds graded judgments: query, document, grade.")
+    ] = False,
+    lenient: Annotated[
+        bool, typer.Option("--lenient", help="Drop clicks that the rankings cannot explain.")
+    ] = False,
+    truth: Annotated[Path | None, typer.Option(help="A simulated world's truth: adds the ceiling.")] = None,
+    paper: Annotated[
+        bool, typer.Option("--paper", help="Train the paper's retriever and ranker too, and compare.")
+    ] = False,
+) -> None:
+    """Run every stage, from a click log to served completions. Unchanged stages are reused.
+
+    Example: `wayword run --log clicks.parquet --rankings rankings.parquet --out workspace`
+    """
+    from wayword.pipeline import run as run_pipeline
+    from wayword.progress import Bars
+
+    with Bars(stderr()).shown() as bars:
+        workspace = run_pipeline(
+            log,
+            rankings,
+            out=out,
+            documents=documents,
+            config=config,
+            judged=judgments,
+            lenient=lenient,
+            truth=truth,
+            paper=paper,
+            reporter=bars,
+        )
+    _print_mismatches(workspace.report("rankings"))
+    typer.echo(f"The workspace is {out}. Next: wayword evaluate {out}", err=True)
+
+
+MISMATCHES = {
+    "clicks on documents that no ranking contains": "were dropped: no ranking contains their documents",
+    "clicks from queries without a ranking": "were dropped: their queries have no ranking",
+    "mismatched clicks": "were logged at another rank than the rankings give; see `on_mismatch` in `wayword config`",
+    "clicks from another form of their query with other results": "are from another form of their query "
+    "(case, punctuation), whose result list was not taken",
+}
+
+
+def _print_mismatches(report: dict[str, Any]) -> None:
+    """Print how many clicks the rankings do not explain."""
+    explained = report["clicks explained by the rankings"]
+    for count, meaning in MISMATCHES.items():
+        if report.get(count):
+            typer.echo(f"note: {report[count]:,} clicks {meaning} ({explained:,} clicks are used)", err=True)
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the data and the workspace.")] = Path("demo"),
+    clicks: Annotated[int, typer.Option(min=1, help="How many clicks to simulate.")] = 60_000,
+    seed: Seed = 0,
+) -> None:
+    """Simulate people searching for packages, learn from their clicks, and complete a few prefixes.
+
+    Example: `wayword demo --out demo`
+    """
+    from wayword.cli.demo import run_demo
+
+    run_demo(out, clicks=clicks, seed=seed, console=stdout(), errors=stderr())
+
+
+def reproduce(
+    out: Annotated[Path, typer.Option(help="Folder for the report, its figures and its tables.")],
+    world: Annotated[str, typer.Option(help="debian, debian-pecos, packages or xmc:PATH")] = "debian",
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="One experiment alone; may be repeated: core, paper, label-ablations, propensity-ablations, "
+            "training-size, context, encoders, guardrails, theory, statistics."
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A tenth of the clicks and shorter training.")
+    ] = False,
+    clicks: Annotated[
+        int | None,
+        typer.Option(min=1, help="How many clicks. [default: 300000; packages 60000; xmc the paper's]"),
+    ] = None,
+    seed: Seed = 0,
+    seeds: Annotated[
+        int, typer.Option(min=1, max=100, help="Number of simulated logs; more than one shows the spread.")
+    ] = 1,
+    workspace: Annotated[
+        Path | None, typer.Option(help="Folder for intermediate results. [default: OUT/workspace]")
+    ] = None,
+) -> None:
+    """Run the paper's experiments on a simulated world and write a report that opens in a browser.
+
+    Example: `wayword reproduce --quick --out reproduction`
+
+    One experiment alone: `wayword reproduce --only label-ablations --out reproduction`
+    """
+    from wayword.paper.reproduce import reproduce as reproduce_paper
+    from wayword.progress import Bars
+
+    with Bars(stderr()).shown() as bars:
+        written = reproduce_paper(
+            world,
+            out=out,
+            workspace=workspace,
+            only=only or (),
+            clicks=clicks,
+            seed=seed,
+            seeds=seeds,
+            quick=quick,
+            reporter=bars,
+        )
+    typer.echo(f"The report is {written}.", err=True)
