@@ -27,7 +27,8 @@ import wayword
 from wayword.completion.candidates import Candidates
 from wayword.completion.policies import DEFAULT
 from wayword.engines.tables import fetch_numbered, tables_in
-from wayword.evaluation.estimates import at_cutoffs, outcomes
+from wayword.evaluation.estimates import at_cutoffs
+from wayword.evaluation.outcomes import outcomes
 from wayword.evaluation.stage import contexts_tested, load_policies
 from wayword.logs import contexts_stage as contexts
 from wayword.text import normalise

@@ -102,10 +102,10 @@ def share_saved(position: Integers, left: Integers, k: int) -> float:
     return int(saved(position, left, k).sum()) / total if total else 0.0
 
 
-def guardrails(position: Integers, left: Integers) -> dict[tuple[str, int], float]:
+def conventional_metrics(position: Integers, left: Integers) -> dict[tuple[str, int], float]:
     """All of them over some searches, at least one: `(metric, k)` → value.
 
-    >>> guardrails(np.array([1, -1]), np.array([5, 3]))["mrr", 10]
+    >>> conventional_metrics(np.array([1, -1]), np.array([5, 3]))["mrr", 10]
     0.25
     """
     return {

@@ -29,7 +29,8 @@ from wayword.engines import Engine
 from wayword.engines.tables import fetch_numbered, tables_in
 from wayword.evaluation import conventional
 from wayword.evaluation.ceiling import ceiling
-from wayword.evaluation.estimates import METRICS, Outcomes, at_cutoffs, estimate, outcomes
+from wayword.evaluation.estimates import METRICS, at_cutoffs, estimate
+from wayword.evaluation.outcomes import Outcomes, outcomes
 from wayword.evaluation.recall import recall
 from wayword.logs import contexts_stage
 from wayword.progress import Progress

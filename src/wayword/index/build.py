@@ -18,13 +18,13 @@ from wayword.completion.prefix_matcher import Beginnings
 from wayword.completion.sparse_topk import Graph
 from wayword.config import IndexConfig
 from wayword.engines import tables
-from wayword.index.content import Asked, Content
+from wayword.index.content import Content, ListedContexts
 from wayword.index.index import FORMAT
 from wayword.index.keys import Columns
 from wayword.index.overrides import Overrides
 from wayword.index.pages import Pages
-from wayword.index.prefix_groups import known_texts
-from wayword.index.privacy_filter import beginning, matching
+from wayword.index.prefix_groups import group_prefixes
+from wayword.index.privacy_filter import matching, matching_prefixes
 from wayword.index.versions import ROOT, publish
 from wayword.logs import contexts_stage as contexts
 from wayword.logs.contexts import PREFIX
@@ -34,7 +34,7 @@ from wayword.store.compressed_rows import WeightedRows
 from wayword.store.stage import Report, threads
 from wayword.store.workspace import Workspace, digest
 
-MOST_CONTEXTS = 2_000_000
+MAX_CONTEXTS = 2_000_000
 """So many distinct contexts of the log get lists of their own; the others are answered live."""
 
 
@@ -63,7 +63,7 @@ def build(workspace: Workspace, config: IndexConfig, progress: Progress = SILENT
 
 
 @dataclass(frozen=True)
-class Shown:
+class ServedQueries:
     """The queries, and which may neither be shown nor be kept."""
 
     texts: list[str]
@@ -76,14 +76,14 @@ class Shown:
 def _write(
     folder: Path, workspace: Workspace, config: IndexConfig, overrides: Overrides, progress: Progress
 ) -> Report:
-    queries = _shown(workspace, config, overrides)
+    queries = _served_queries(workspace, config, overrides)
     stages = ("rankings", "demand", "completion")
     whole = completion.load({stage: workspace.folder(stage) for stage in stages}, threads=threads())
-    retriever = _served(whole, queries)
+    retriever = _public_retriever(whole, queries)
     content = Content(
         ["" if gone else text for text, gone in zip(queries.shown, queries.private.tolist(), strict=True)],
         retriever,
-        _asked(workspace, retriever, queries),
+        _listed_contexts(workspace, retriever, queries),
         _pages(workspace, whole.graph.returned, queries),
         near_duplicates(queries.texts) if config.policy == "diverse" else None,
         list(context_columns(workspace.folder("log"))),
@@ -91,7 +91,7 @@ def _write(
     return {**content.write(folder, config, progress), "withheld queries": int(queries.private.sum())}
 
 
-def _pages(workspace: Workspace, exposure: WeightedRows, queries: Shown) -> Pages:
+def _pages(workspace: Workspace, exposure: WeightedRows, queries: ServedQueries) -> Pages:
     at = workspace.folder("rankings")
     return Pages.of(
         exposure,
@@ -102,7 +102,7 @@ def _pages(workspace: Workspace, exposure: WeightedRows, queries: Shown) -> Page
     )
 
 
-def _shown(workspace: Workspace, config: IndexConfig, overrides: Overrides) -> Shown:
+def _served_queries(workspace: Workspace, config: IndexConfig, overrides: Overrides) -> ServedQueries:
     table = tables.read(workspace.folder("rankings"), "queries")
     texts = table["text"].to_pylist()
     shown = [shown or "" for shown in table["shown"].to_pylist()]  # a query without results has none
@@ -111,7 +111,7 @@ def _shown(workspace: Workspace, config: IndexConfig, overrides: Overrides) -> S
     private |= np.fromiter((text in overrides.delete for text in texts), bool, len(texts))
     searched = popularity(workspace.folder("rankings"), "retriever", "ranker")
     private |= _few_users(workspace, texts, config.min_users)
-    return Shown(texts, shown, np.where(private, 0, searched), private, patterns)
+    return ServedQueries(texts, shown, np.where(private, 0, searched), private, patterns)
 
 
 def _few_users(workspace: Workspace, texts: list[str], least: int) -> NDArray[np.bool_]:
@@ -124,7 +124,7 @@ def _few_users(workspace: Workspace, texts: list[str], least: int) -> NDArray[np
     return np.fromiter((count.get(text, 0) < least for text in texts), bool, len(texts))
 
 
-def _served(whole: GraphRetriever, queries: Shown) -> GraphRetriever:
+def _public_retriever(whole: GraphRetriever, queries: ServedQueries) -> GraphRetriever:
     """The workspace's retriever, which knows no private text."""
     private = queries.private
     beginnings = whole.beginnings
@@ -135,20 +135,20 @@ def _served(whole: GraphRetriever, queries: Shown) -> GraphRetriever:
         beginnings = Beginnings.build(blank, wanted & ~private)
     returned = whole.graph.returned
     return GraphRetriever(
-        _without(queries.texts, private),
+        _without_private(queries.texts, private),
         beginnings,
         Graph(whole.graph.rates, returned.select(~private[returned.values]), whole.graph.universe),
         typed=whole.typing,
         own=whole.own,
         popularity=queries.popularity,
-        recorded=_public(whole.recorded, private, queries.patterns),
+        recorded=_public_prefixes(whole.recorded, private, queries.patterns),
         documents_in=whole.documents_in,
         queries_in=whole.queries_in,
         threads=threads(),
     )
 
 
-def _without(texts: list[str], private: NDArray[np.bool_]) -> list[str]:
+def _without_private(texts: list[str], private: NDArray[np.bool_]) -> list[str]:
     """A private text is replaced by the one before it, so that the rest can be searched in their order."""
     kept, last = [], ""
     for text, gone in zip(texts, private.tolist(), strict=True):
@@ -157,11 +157,13 @@ def _without(texts: list[str], private: NDArray[np.bool_]) -> list[str]:
     return kept
 
 
-def _public(recorded: Recorded | None, private: NDArray[np.bool_], patterns: list[str]) -> Recorded | None:
+def _public_prefixes(
+    recorded: Recorded | None, private: NDArray[np.bool_], patterns: list[str]
+) -> Recorded | None:
     """Without the prefixes that look private themselves, or led to private queries alone."""
     if recorded is None:
         return None
-    withheld = np.array(beginning(recorded.prefixes, patterns), bool)
+    withheld = np.array(matching_prefixes(recorded.prefixes, patterns), bool)
     searches = recorded.searches
     kept = searches.select(~private[searches.values] & ~withheld[searches.owner])
     rows = np.flatnonzero(kept.lengths > 0)
@@ -172,10 +174,12 @@ def _public(recorded: Recorded | None, private: NDArray[np.bool_], patterns: lis
     )
 
 
-def _asked(workspace: Workspace, retriever: GraphRetriever, queries: Shown) -> Asked:
+def _listed_contexts(
+    workspace: Workspace, retriever: GraphRetriever, queries: ServedQueries
+) -> ListedContexts:
     """Every beginning of a query that is wanted, every text that was recorded, and the log's own contexts."""
     wanted = np.asarray(retriever.beginnings.wanted)
-    known = known_texts([queries.texts[number] for number in wanted.tolist()])
+    known = group_prefixes([queries.texts[number] for number in wanted.tolist()])
     place = dict(zip(known.typed, known.group.tolist(), strict=True))
     examples = list(known.example)
     for typed in retriever.recorded.prefixes if retriever.recorded else ():
@@ -184,8 +188,8 @@ def _asked(workspace: Workspace, retriever: GraphRetriever, queries: Shown) -> A
     columns = Columns.of(retriever)
     typed_in = contexts.load(workspace.folder("contexts"))
     typed_in = typed_in.filter(pc.is_in(typed_in[PREFIX], value_set=pa.array(list(place), pa.string())))
-    logged = columns.logged(typed_in, MOST_CONTEXTS)
+    logged = columns.logged(typed_in, MAX_CONTEXTS)
     table = pa.concat_tables([columns.table(examples, {}), logged])
     keys = [*place, *columns.keys(logged)]
     row = np.r_[np.fromiter(place.values(), np.int64, len(place)), len(examples) + np.arange(logged.num_rows)]
-    return Asked(table, keys, row, columns)
+    return ListedContexts(table, keys, row, columns)

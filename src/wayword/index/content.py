@@ -23,11 +23,11 @@ from wayword.request import MODES
 from wayword.store.stage import Report
 from wayword.store.strings import Strings
 
-AT_ONCE = 4096
+BATCH = 4096
 
 
 @dataclass(frozen=True)
-class Asked:
+class ListedContexts:
     """Which contexts get a list, the keys that people's texts are found by, and the context of each key."""
 
     contexts: pa.Table
@@ -43,7 +43,7 @@ class Content:
     shown: list[str]
     """How each query is shown; nothing for those that may not be kept."""
     retriever: GraphRetriever
-    asked: Asked
+    listed: ListedContexts
     pages: Pages
     same: NDArray[np.int32] | None = None
     """With the policy `diverse`: queries with the same number are never in one list."""
@@ -53,13 +53,13 @@ class Content:
     def write(self, folder: Path, config: IndexConfig, progress: Progress = SILENT) -> Report:
         """Finish all lists, and fill the folder of a version."""
         policy = served_policy(self.retriever, config.policy, config.acceptance, self.same)
-        asked = self.asked
+        listed = self.listed
         shown = Strings.of(text.replace(lists.LINE_END, " ") for text in self.shown)
         lists.write(
             folder,
-            asked.keys,
-            {mode: asked.row + number * asked.contexts.num_rows for number, mode in enumerate(MODES)},
-            _lists(policy, asked.contexts, config.kept, progress),
+            listed.keys,
+            {mode: listed.row + number * listed.contexts.num_rows for number, mode in enumerate(MODES)},
+            _lists(policy, listed.contexts, config.kept, progress),
             shown,
         )
         shown.save(folder, "shown")
@@ -76,19 +76,19 @@ class Content:
             "policy": config.policy,
             "acceptance": config.acceptance,
             "kept": config.kept,
-            "columns": asked.columns.values,
+            "columns": listed.columns.values,
             "context": self.context,
         }
         (folder / ABOUT).write_text(json.dumps(about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-        return {"queries": len(self.shown), "texts": len(asked.keys), "lists": 2 * asked.contexts.num_rows}
+        return {"queries": len(self.shown), "texts": len(listed.keys), "lists": 2 * listed.contexts.num_rows}
 
 
-def _lists(policy: Expected, asked: pa.Table, kept: int, progress: Progress) -> Lists:
+def _lists(policy: Expected, contexts: pa.Table, kept: int, progress: Progress) -> Lists:
     """All lists of the first mode, then those of the next. What a text may become is found once for all modes."""
     parts: dict[str, list[Lists]] = {mode: [] for mode in MODES}
-    for first in range(0, asked.num_rows, AT_ONCE):
-        part = asked.slice(first, AT_ONCE)
-        for mode, found in parts.items():
-            found.append(Lists.of(policy.complete(part, kept, mode=mode), part.num_rows))
-        progress.advance(first + part.num_rows, asked.num_rows)
-    return Lists.joined([found for mode in MODES for found in parts[mode]])
+    for first in range(0, contexts.num_rows, BATCH):
+        part = contexts.slice(first, BATCH)
+        for mode, of_mode in parts.items():
+            of_mode.append(Lists.of(policy.complete(part, kept, mode=mode), part.num_rows))
+        progress.advance(first + part.num_rows, contexts.num_rows)
+    return Lists.joined([part for mode in MODES for part in parts[mode]])

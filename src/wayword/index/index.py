@@ -33,7 +33,7 @@ MANY = 20
 _OPENING = Lock()
 """NumPy reads the header of a file with `ast`, which Python 3.11 cannot do in two threads (python/cpython#106905)."""
 POPULAR = "popular"
-MOST_ASKED = 2000
+MAX_CANDIDATES = 2000
 """So many queries are looked at for one answer, however many are hidden."""
 
 
@@ -127,7 +127,7 @@ class Index:
         """
         from wayword.completion.policies import Retrieved, StartingWith
 
-        most = min(k + len(hidden), max(k, MOST_ASKED))
+        most = min(k + len(hidden), max(k, MAX_CANDIDATES))
         policy = StartingWith(Retrieved(self._most_popular), self.texts, most + 1)
         candidates = policy.complete(self.columns.table([typed], {}), most, mode=mode)
         rows = zip(candidates.query.tolist(), candidates.score.tolist(), strict=True)
@@ -143,7 +143,7 @@ class Index:
     ) -> list[Completion]:
         """The queries that a typed text becomes most often, also a misspelt one, with the probability of each."""
         asked = self.retriever.typed(self.columns.table([typed], context))
-        found = self.retriever.accepted(asked, min(k + len(hidden), max(k, MOST_ASKED)), mode)
+        found = self.retriever.accepted(asked, min(k + len(hidden), max(k, MAX_CANDIDATES)), mode)
         rows = zip(found.query.tolist(), found.score.tolist(), strict=True)
         return [
             Completion(self.shown[query], share, POPULAR) for query, share in rows if query not in hidden
@@ -153,7 +153,7 @@ class Index:
         self, typed: str, k: int, mode: str, context: Mapping[str, Any], hidden: Collection[int] = ()
     ) -> list[Completion]:
         """The answer that no list has: computed from the graph."""
-        most = min(k + len(hidden), max(k, MOST_ASKED))
+        most = min(k + len(hidden), max(k, MAX_CANDIDATES))
         if any(context.get(column) is not None for column in self.columns.values):
             found = self._policy.complete(self.columns.table([typed], context), most, mode=mode)
         else:

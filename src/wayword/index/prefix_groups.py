@@ -11,7 +11,7 @@ from wayword.text import LONGEST_CUT, cut_ends
 
 
 @dataclass(frozen=True)
-class KnownTexts:
+class PrefixGroups:
     """`typed[i]` belongs to the group `group[i]`, of which `example[group[i]]` is one."""
 
     typed: list[str]
@@ -19,14 +19,14 @@ class KnownTexts:
     example: list[str]
 
 
-def known_texts(texts: Sequence[str]) -> KnownTexts:
+def group_prefixes(texts: Sequence[str]) -> PrefixGroups:
     """All beginnings of sorted, distinct texts, cut between graphemes, and the texts themselves.
 
     Two beginnings of the same texts are one group. A text that others go on from is a group of its own: what is
     already typed is not suggested.
 
-    >>> found = known_texts(["tv", "tv stand", "tv stands"])
-    >>> [(typed, found.example[group]) for typed, group in zip(found.typed, found.group, strict=True)]
+    >>> groups = group_prefixes(["tv", "tv stand", "tv stands"])
+    >>> [(typed, groups.example[group]) for typed, group in zip(groups.typed, groups.group, strict=True)]
     ... # doctest: +NORMALIZE_WHITESPACE
     [('t', 't'), ('tv', 'tv'), ('tv s', 'tv s'), ('tv st', 'tv s'), ('tv sta', 'tv s'), ('tv stan', 'tv s'),
      ('tv stand', 'tv stand'), ('tv stands', 'tv stands')]
@@ -71,9 +71,9 @@ def _next_smaller(values: NDArray[np.int64]) -> list[int]:
     return found
 
 
-def _in_order(typed: list[str], group: NDArray[np.int64]) -> KnownTexts:
+def _in_order(typed: list[str], group: NDArray[np.int64]) -> PrefixGroups:
     """Groups numbered as their first texts come, which stand for them."""
     _, first, inverse = np.unique(group, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first, kind="stable")] = np.arange(len(first))
-    return KnownTexts(typed, rank[inverse], [typed[i] for i in np.sort(first).tolist()])
+    return PrefixGroups(typed, rank[inverse], [typed[i] for i in np.sort(first).tolist()])

@@ -14,7 +14,7 @@ _EMAIL_BEGUN = re.compile(r"[^\s@]@")
 _RUN = re.compile(r"(?<!\w)[+(]{0,2}\d+(?:[ .\-/()]{1,2}\d+)*(?!\w)")
 """Digits in groups."""
 _GROUP = re.compile(r"([+(]*)(\d+)")
-MOST_GROUPS = 12
+MAX_GROUPS = 12
 """So many groups of digits are one number at most."""
 
 
@@ -70,7 +70,7 @@ def _has_phone(groups: list[tuple[str, str]]) -> bool:
     return any(
         8 <= sum(lengths[place:last]) <= 15
         for place in starts
-        for last in range(place + 1, min(place + MOST_GROUPS, len(groups)) + 1)
+        for last in range(place + 1, min(place + MAX_GROUPS, len(groups)) + 1)
     )
 
 
@@ -84,7 +84,7 @@ def _runs(text: str) -> Iterator[list[tuple[str, str]]]:
 def _numbers(groups: list[str]) -> Iterator[str]:
     """Every number that neighbouring groups make."""
     for first in range(len(groups)):
-        for last in range(first + 1, min(first + MOST_GROUPS, len(groups)) + 1):
+        for last in range(first + 1, min(first + MAX_GROUPS, len(groups)) + 1):
             yield "".join(groups[first:last])
 
 
@@ -100,10 +100,10 @@ def matching(texts: Iterable[str], patterns: Iterable[str]) -> list[bool]:
     return list(map(partial(_any, [PATTERNS[name] for name in patterns]), texts))
 
 
-def beginning(texts: Iterable[str], patterns: Iterable[str]) -> list[bool]:
+def matching_prefixes(texts: Iterable[str], patterns: Iterable[str]) -> list[bool]:
     """Of each text that somebody had typed so far, whether it looks like one of these, or begins an address.
 
-    >>> beginning(["bob ray@exa", "mail @ home"], ["email"])
+    >>> matching_prefixes(["bob ray@exa", "mail @ home"], ["email"])
     [True, False]
     """
     names = list(patterns)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from wayword.errors import WorkspaceError
-from wayword.index import integrity as verified
+from wayword.index import integrity
 from wayword.store import disk
 from wayword.store.artefact import (
     RECEIPT,
@@ -34,7 +34,7 @@ _NAME = re.compile(r"[0-9a-f]{16}")
 
 def current(root: Path) -> Path:
     """The folder of the current version."""
-    name = _pointed(root)
+    name = _read_pointer(root)
     if name is None:
         raise WorkspaceError(f"There is no index in {root}. Make one with `wayword index WORKSPACE`.")
     if not _NAME.fullmatch(name):
@@ -45,7 +45,7 @@ def current(root: Path) -> Path:
     return root / name
 
 
-def _pointed(root: Path) -> str | None:
+def _read_pointer(root: Path) -> str | None:
     """What the pointer says, whatever that is."""
     try:
         return (root / CURRENT).read_text(encoding="utf-8").strip()
@@ -63,9 +63,9 @@ def publish(
             made = damage(folder, thorough=True) is not None
             if made:
                 make_whole(folder, make)
-                _close(folder)
-                verified.stamp(folder)
-            if made or _pointed(root) != version:
+                _make_read_only(folder)
+                integrity.stamp(folder)
+            if made or _read_pointer(root) != version:
                 point(root, version)
             _prune(root, version, keep)
     except Exception as problem:
@@ -90,7 +90,7 @@ def versions(root: Path) -> list[str]:
     return [path.name for path in sorted(found, key=lambda path: (path.stat().st_mtime_ns, path.name))]
 
 
-def _close(folder: Path) -> None:
+def _make_read_only(folder: Path) -> None:
     """Servers map these files: who writes into one, or cuts it short, ends them. So nobody may by mistake."""
     for path in folder.rglob("*"):
         if path.is_file():
@@ -101,7 +101,7 @@ def _prune(root: Path, version: str, keep: int) -> None:
     """Remove the oldest versions. A server that still has one open keeps it until it closes it."""
     for old in [name for name in versions(root) if name != version][: -(keep - 1) or None]:
         shutil.rmtree(root / old, ignore_errors=True)
-        verified.forget(root / old)
+        integrity.forget(root / old)
 
 
 @contextmanager

@@ -54,7 +54,7 @@ def rank_with_bm25(
     names = documents["document"].cast(pa.string()).combine_chunks()
     batches, distinct, done = [], dict.fromkeys(queries), 0
     for batch in _batches(distinct, BATCH):
-        batches.append(_answers(index, names, batch, depth))
+        batches.append(_rank_batch(index, names, batch, depth))
         done += len(batch)
         progress.advance(done, len(distinct))
     return pa.Table.from_batches(batches, schema=RANKINGS_SCHEMA)
@@ -101,7 +101,7 @@ def _schema(fields: Sequence[str]) -> tantivy.Schema:
     return builder.build()
 
 
-def _answers(index: Bm25Index, names: pa.StringArray, queries: list[str], depth: int) -> pa.RecordBatch:
+def _rank_batch(index: Bm25Index, names: pa.StringArray, queries: list[str], depth: int) -> pa.RecordBatch:
     found = [index.best(query, depth) for query in queries]
     lengths = np.fromiter(map(len, found), np.int64, len(found))
     places: NDArray[np.int64] = np.fromiter(
@@ -111,16 +111,16 @@ def _answers(index: Bm25Index, names: pa.StringArray, queries: list[str], depth:
         [
             pa.array(queries, pa.string()).take(pa.array(np.repeat(np.arange(len(queries)), lengths))),
             names.take(pa.array(places)),
-            pa.array(_counting(lengths).astype(np.int32)),
+            pa.array(_ranks(lengths).astype(np.int32)),
         ],
         schema=RANKINGS_SCHEMA,
     )
 
 
-def _counting(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+def _ranks(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     """1, 2, …, n for each length n, one after the other.
 
-    >>> _counting(np.array([2, 0, 3]))
+    >>> _ranks(np.array([2, 0, 3]))
     array([1, 2, 1, 2, 3])
     """
     starts = np.cumsum(lengths) - lengths

@@ -40,10 +40,10 @@ def write(
             rankings.read(engine, exported)
         elif described is not None:
             ranker = ranker_named(config.ranker, rankers)
-            rankings.ask(engine, described, ranker, depth=config.depth, progress=progress)
+            rankings.rank_logged_queries(engine, described, ranker, depth=config.depth, progress=progress)
         rankings.number(engine, described)
-        strictness = rankings.Strictness(config.on_mismatch, lenient, judged)
-        report = rankings.join_log(engine, strictness, source=source)
+        rules = rankings.MismatchRules(config.on_mismatch, lenient, judged)
+        report = rankings.join_log(engine, rules, source=source)
         for name, order in (
             ("queries", "query"),
             ("documents", "document"),

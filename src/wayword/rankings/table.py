@@ -21,7 +21,7 @@ from wayword.rankings.document_ranker import DocumentRanker
 
 
 @dataclass(frozen=True)
-class Strictness:
+class MismatchRules:
     """What to do with clicks that the rankings cannot explain."""
 
     on_mismatch: str = "logged"
@@ -54,7 +54,7 @@ def read(engine: Engine, path: Path) -> None:
     checks.enforce(engine, checks.RANKINGS_CHECKS, source=str(path))
 
 
-def ask(
+def rank_logged_queries(
     engine: Engine,
     documents: pa.Table,
     ranker: DocumentRanker,
@@ -128,7 +128,7 @@ def number(engine: Engine, titles: pa.Table | None) -> None:
 _NO_TITLES = pa.table({"document_id": pa.array([], pa.string()), "title": pa.array([], pa.string())})
 
 
-def join_log(engine: Engine, strictness: Strictness, *, source: str) -> dict[str, Any]:
+def join_log(engine: Engine, rules: MismatchRules, *, source: str) -> dict[str, Any]:
     """Steps `numbered_searches` and `numbered_clicks`: the log in numbers; returns what did not fit."""
     engine.step(
         "placed",
@@ -141,15 +141,15 @@ def join_log(engine: Engine, strictness: Strictness, *, source: str) -> dict[str
         LEFT JOIN ranked_forms AS f ON f.raw = s.raw_query
         """,
     )
-    unknown = _unknown(engine, strictness, source)
-    mismatched = f"NOT {_ANOTHER_FORM} AND {_ELSEWHERE}" if not strictness.judged else "false"
-    drift = _drift(engine, mismatched)
-    if strictness.on_mismatch == "error" and drift["mismatched clicks"]:
+    unknown = _clicks_without_ranking(engine, rules, source)
+    mismatched = f"NOT {_ANOTHER_FORM} AND {_ELSEWHERE}" if not rules.judged else "false"
+    drift = _rank_mismatches(engine, mismatched)
+    if rules.on_mismatch == "error" and drift["mismatched clicks"]:
         raise LogError(
             f"{source}: {drift['mismatched clicks']:,} clicks were logged at another rank than the rankings say, and "
             f'[rankings] on_mismatch is "error". For example:\n{_examples(engine, f"({mismatched}) AND {_EXPLAINED}")}'
         )
-    keep = _EXPLAINED + (f" AND NOT ({mismatched})" if strictness.on_mismatch == "drop" else "")
+    keep = _EXPLAINED + (f" AND NOT ({mismatched})" if rules.on_mismatch == "drop" else "")
     engine.step("kept", f"SELECT search, document, rank, weight FROM placed WHERE {keep}")
     engine.step("numbered_clicks", "SELECT search, document, rank, weight FROM kept")
     engine.step(
@@ -170,14 +170,14 @@ _ANOTHER_FORM = "coalesce(another_form, false)"
 """The click comes from a form of its query that has a result list of its own in the table, which was not taken."""
 
 
-def _unknown(engine: Engine, strictness: Strictness, source: str) -> dict[str, int]:
+def _clicks_without_ranking(engine: Engine, rules: MismatchRules, source: str) -> dict[str, int]:
     """Clicks on a document that no ranking contains, or from a query without one."""
     found = {
         "clicks on documents that no ranking contains": "document IS NULL",
         "clicks from queries without a ranking": "document IS NOT NULL AND NOT ranked",
     }
     counts = {what: _count(engine, bad) for what, bad in found.items()}
-    if not (strictness.lenient or strictness.judged):
+    if not (rules.lenient or rules.judged):
         problems = [
             f"- {n:,} {what}. For example:\n{_examples(engine, found[what])}"
             for what, n in counts.items()
@@ -193,7 +193,7 @@ def _unknown(engine: Engine, strictness: Strictness, source: str) -> dict[str, i
     return counts
 
 
-def _drift(engine: Engine, mismatched: str) -> dict[str, Any]:
+def _rank_mismatches(engine: Engine, mismatched: str) -> dict[str, Any]:
     row = engine.arrow(
         f"""
         SELECT count(*) AS explained, count(CASE WHEN {mismatched} THEN 1 END) AS mismatched,
