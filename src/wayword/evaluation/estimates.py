@@ -1,18 +1,17 @@
-"""Evaluation: Utility@k of each policy on the test searches, with intervals that resample searches.
+"""Estimates: Utility@k of each policy on the test searches, with bootstrap intervals over searches.
 
     Utility@k = Σ_s Σ_{j≤k} v_j û(s, q_j) / Σ_s û(s, q̄_s),   v_j = (1/j) / Σ_{i≤k} 1/i
 
 The weights v are normalised, so a policy whose k queries are all as good as the logged one has 1, and the logged
 query itself has 1 by construction. A list shorter than k counts zeros.
 
-A person picks one of the shown queries, and each click may be served by another of them. What the list is worth as a
-whole (see `lists`) counts each click once, for the query that does most for it:
+List utility measures a list as a whole: each click counts once, for the listed query with the highest utility:
 
     list utility@k = Σ_s Σ over the clicks (a, r̄, w) of s of  max_{j≤k} w · p[rank_{q_j}(a)] / p[r̄]  /  Σ_s û(s, q̄_s)
 
-At 1 it is Utility@1, and it never falls with k. The ceiling sorts queries one by one, so it bounds Utility@k but not
-this beyond 1. Of graded judgments, whose measures are of a whole result page, it is
-the utility of the best shown query, search by search: Σ_s max_{j≤k} û(s, q_j) / Σ_s û(s, q̄_s).
+List utility@1 is Utility@1, and list utility never decreases with k. The ceiling ranks queries independently, so it
+bounds Utility@k, but list utility only at k = 1. For graded judgments, whose measures apply to a whole result page, it
+is the utility of the best listed query of each search: Σ_s max_{j≤k} û(s, q_j) / Σ_s û(s, q̄_s).
 """
 
 from collections.abc import Sequence
@@ -29,8 +28,8 @@ UTILITY, LIST_UTILITY = METRICS = ("utility", "list_utility")
 
 
 def at_cutoffs(outcome: Outcomes) -> dict[tuple[str, int], Floats]:
-    """Σ_{j≤k} v_j û(s, q_j) per test search for each (policy, k) that means something: of a policy that is one query
-    per search, such as the logged one and the oracle, only k = 1 does."""
+    """Σ_{j≤k} v_j û(s, q_j) per test search for each (policy, k). Policies with one query per search (logged, oracle)
+    have k = 1 only."""
     return {
         (name, k): utility_at(utility, k)
         for name, utility in outcome.lists.items()
@@ -40,7 +39,7 @@ def at_cutoffs(outcome: Outcomes) -> dict[tuple[str, int], Floats]:
 
 
 def lists_at_cutoffs(outcome: Outcomes) -> dict[tuple[str, int], Floats]:
-    """What the first k queries are worth together per test search for each (policy, k)."""
+    """List utility of the first k queries per test search for each (policy, k)."""
     return {
         (name, k): whole[:, i] for name, whole in outcome.list_utility.items() for i, k in enumerate(CUTOFFS)
     }
@@ -67,23 +66,23 @@ def estimate(
     """The tables `estimates` (one row per metric, policy and k) and `differences` (policy − other, paired, same k,
     of Utility@k).
 
-    Both are empty where no test search has a logged utility to compare with.
+    Both are empty if the logged queries of the test searches have no utility.
     """
     if not outcome.own.sum() > 0:
         return _ESTIMATES.empty_table(), _DIFFERENCES.empty_table()
     columns = {UTILITY: at_cutoffs(outcome)}
     if LIST_UTILITY in metrics and outcome.list_utility:
         columns[LIST_UTILITY] = lists_at_cutoffs(outcome)
-    values = {metric: np.column_stack(list(found.values())) for metric, found in columns.items()}
+    values = {metric: np.column_stack(list(by_key.values())) for metric, by_key in columns.items()}
     total = float(
         np.column_stack([values[UTILITY], outcome.own]).sum(axis=0)[-1]
-    )  # added up as the values are: logged is 1
+    )  # same summation order as the values, so that logged is exactly 1
     replicates = dict(zip(values, resample_each(list(values.values()), outcome.own, config), strict=True))
     estimates = [
         _estimates(
-            metric, list(found), values[metric], total, outcome, interval(replicates[metric], config.level)
+            metric, list(by_key), values[metric], total, outcome, interval(replicates[metric], config.level)
         )
-        for metric, found in columns.items()
+        for metric, by_key in columns.items()
     ]
     return (
         pa.concat_tables(estimates),

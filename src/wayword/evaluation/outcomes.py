@@ -14,9 +14,9 @@ from wayword.utility import CUTOFFS, DEEPEST, VARIANTS, Floats, Measure, of_docu
 
 @dataclass(frozen=True)
 class Outcomes:
-    """What happened per test search with a click: `own` is û(s, q̄), `lists[policy]` the û of its list, position by
-    position (searches × positions), `bounded[policy]` the share of those terms that a bound cut, and
-    `together[policy]` what the list is worth as a whole (searches × cutoffs), for the policies that show lists."""
+    """Utilities per test search with a click: `own` is û(s, q̄), `lists[policy]` the û of each listed query (searches ×
+    positions), `bounded[policy]` the share of these that a bound reduced, and `list_utility[policy]` the numerator of
+    list utility@k (searches × cutoffs), for policies with lists."""
 
     own: Floats
     lists: dict[str, Floats]
@@ -33,9 +33,8 @@ def outcomes(
 ) -> Outcomes:
     """Look up the utility of every listed query for every test search with a click.
 
-    `lists` are the policies' lists for the rows of a table of contexts, whose numbers are `contexts`; `candidates` is
-    what the oracle may choose from, if there is one. Needs the log in numbers, `instances`, `rankings` and
-    `propensity`.
+    `lists` are the policies' lists for the rows of a table of contexts, whose numbers are `contexts`; `candidates` are
+    those of the oracle, if there is one. Needs the numbered log, `instances`, `rankings` and `propensity`.
     """
     listed = lists if candidates is None else {**lists, "oracle": candidates}
     engine.load("listed", _as_table(listed, contexts))
@@ -52,16 +51,16 @@ def outcomes(
     )
     of_searches(engine, "test_utility", "test_pairs", measure)
     n = int(engine.arrow("SELECT count(*) AS n FROM test_searches")["n"][0].as_py())
-    found = {
+    looked_up = {
         "logged": _own(engine, n),
         **{name: _of_list(engine, name, n) for name in lists},
         **({} if candidates is None else {"oracle": _oracle(engine, n)}),
     }
-    utilities = {name: utility for name, (utility, _) in found.items()}
+    utilities = {name: utility for name, (utility, _) in looked_up.items()}
     return Outcomes(
-        found["logged"][0][:, 0],
+        looked_up["logged"][0][:, 0],
         utilities,
-        {name: share for name, (_, share) in found.items()},
+        {name: share for name, (_, share) in looked_up.items()},
         _list_utility(engine, {name: utilities[name] for name in lists}, measure),
     )
 
@@ -114,14 +113,14 @@ def _oracle(engine: Engine, n: int) -> tuple[Floats, float]:
 
 
 def _list_utility(engine: Engine, lists: dict[str, Floats], measure: Measure) -> dict[str, Floats]:
-    """What each list is worth at each cutoff: its best query, but where several documents were clicked, the sum over
-    them of the best query for each."""
-    found = {
+    """Numerator of list utility at each cutoff: the highest utility in the list; for several clicked documents, the sum
+    over them of the highest utility for each."""
+    best_of_list = {
         name: np.column_stack([utility[:, :k].max(axis=1) for k in CUTOFFS])
         for name, utility in lists.items()
     }
     if VARIANTS[measure.variant].whole:
-        return found
+        return best_of_list
     engine.step(
         "several_searches",
         """SELECT t.place, t.search, t.context FROM test_searches AS t JOIN (
@@ -135,7 +134,7 @@ def _list_utility(engine: Engine, lists: dict[str, Floats], measure: Measure) ->
         deepest=DEEPEST,
     )
     of_documents(engine, "several_utility", "several_pairs", measure)
-    deeper = [k for k in CUTOFFS if k > 1]  # at 1 there is one query, and nothing to choose
+    deeper = [k for k in CUTOFFS if k > 1]  # at 1 there is one query, so no maximum per document
     best = ", ".join(f"max(CASE WHEN l.position < {k} THEN u.utility ELSE 0 END) AS at_{k}" for k in deeper)
     rows = engine.arrow(
         f"""SELECT policy, place, {", ".join(f"{engine.ordered_sum(f'at_{k}', 'document')} AS at_{k}" for k in deeper)}
@@ -147,15 +146,15 @@ def _list_utility(engine: Engine, lists: dict[str, Floats], measure: Measure) ->
             ) AS by_document GROUP BY policy, place""",
         deepest=DEEPEST,
     )
-    for name, whole in found.items():
+    for name, whole in best_of_list.items():
         mine = rows.filter(pc.equal(rows["policy"], name))
         for k in deeper:
             whole[mine["place"].to_numpy(), CUTOFFS.index(k)] = mine[f"at_{k}"].to_numpy()
-    return found
+    return best_of_list
 
 
 def _placed(rows: pa.Table, shape: tuple[int, int]) -> tuple[Floats, float]:
-    """Rows (place, position, utility, bounded) as searches × positions, and the share of them that a bound cut."""
+    """Rows (place, position, utility, bounded) as searches × positions, and the share of bounded ones."""
     utility = np.zeros(shape)
     utility[rows["place"].to_numpy(), rows["position"].to_numpy()] = rows["utility"].to_numpy()
     return utility, float(np.mean(rows["bounded"].to_numpy(zero_copy_only=False))) if rows.num_rows else 0.0

@@ -1,4 +1,4 @@
-"""From a workspace to the content of its index: which queries may be shown, and which texts get finished lists."""
+"""Build an index from a workspace: filter private queries, choose the contexts with precomputed lists, write them."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,11 +35,11 @@ from wayword.store.stage import Report, threads
 from wayword.store.workspace import Workspace, digest
 
 MAX_CONTEXTS = 2_000_000
-"""So many distinct contexts of the log get lists of their own; the others are answered live."""
+"""Maximum number of logged contexts (with context values) that get a precomputed list; the others are computed live."""
 
 
 def build(workspace: Workspace, config: IndexConfig, progress: Progress = SILENT) -> tuple[Path, bool]:
-    """Write the index of a workspace, unless it is there, and make it the current one. Says whether it was made."""
+    """Write the index of a workspace unless it exists; make it current. Returns folder and whether it was written."""
     root = workspace.path / ROOT
     overrides = Overrides.load(root)
     used = ("log", "rankings", "contexts", "demand", "completion")
@@ -64,7 +64,7 @@ def build(workspace: Workspace, config: IndexConfig, progress: Progress = SILENT
 
 @dataclass(frozen=True)
 class ServedQueries:
-    """The queries, and which may neither be shown nor be kept."""
+    """The queries of a workspace, with a mask of the `private` ones, which the index must not contain."""
 
     texts: list[str]
     shown: list[str]
@@ -105,7 +105,7 @@ def _pages(workspace: Workspace, exposure: WeightedRows, queries: ServedQueries)
 def _served_queries(workspace: Workspace, config: IndexConfig, overrides: Overrides) -> ServedQueries:
     table = tables.read(workspace.folder("rankings"), "queries")
     texts = table["text"].to_pylist()
-    shown = [shown or "" for shown in table["shown"].to_pylist()]  # a query without results has none
+    shown = [shown or "" for shown in table["shown"].to_pylist()]  # null for a query without results
     patterns = config.withhold.split()
     private = np.array(matching(texts, patterns), bool) | np.array(matching(shown, patterns), bool)
     private |= np.fromiter((text in overrides.delete for text in texts), bool, len(texts))
@@ -115,7 +115,7 @@ def _served_queries(workspace: Workspace, config: IndexConfig, overrides: Overri
 
 
 def _few_users(workspace: Workspace, texts: list[str], least: int) -> NDArray[np.bool_]:
-    """Queries that fewer people have searched for; none where the log does not say who."""
+    """Mask of the queries searched by fewer than `least` users; all false where the log has no users."""
     searches = tables.read(workspace.folder("log"), "searches")
     if least < 2 or searches["user_id"].null_count == searches.num_rows:
         return np.zeros(len(texts), bool)
@@ -125,7 +125,7 @@ def _few_users(workspace: Workspace, texts: list[str], least: int) -> NDArray[np
 
 
 def _public_retriever(whole: GraphRetriever, queries: ServedQueries) -> GraphRetriever:
-    """The workspace's retriever, which knows no private text."""
+    """The workspace's retriever without private queries."""
     private = queries.private
     beginnings = whole.beginnings
     if private.any():
@@ -149,7 +149,7 @@ def _public_retriever(whole: GraphRetriever, queries: ServedQueries) -> GraphRet
 
 
 def _without_private(texts: list[str], private: NDArray[np.bool_]) -> list[str]:
-    """A private text is replaced by the one before it, so that the rest can be searched in their order."""
+    """Replace each private text by the one before it, which keeps the sorted order for binary search."""
     kept, last = [], ""
     for text, gone in zip(texts, private.tolist(), strict=True):
         last = last if gone else text
@@ -160,7 +160,7 @@ def _without_private(texts: list[str], private: NDArray[np.bool_]) -> list[str]:
 def _public_prefixes(
     recorded: Recorded | None, private: NDArray[np.bool_], patterns: list[str]
 ) -> Recorded | None:
-    """Without the prefixes that look private themselves, or led to private queries alone."""
+    """Recorded prefixes without those that look private or led to private queries only."""
     if recorded is None:
         return None
     withheld = np.array(matching_prefixes(recorded.prefixes, patterns), bool)
@@ -177,7 +177,7 @@ def _public_prefixes(
 def _listed_contexts(
     workspace: Workspace, retriever: GraphRetriever, queries: ServedQueries
 ) -> ListedContexts:
-    """Every beginning of a query that is wanted, every text that was recorded, and the log's own contexts."""
+    """The contexts with precomputed lists: prefixes of wanted queries, recorded prefixes, and logged context values."""
     wanted = np.asarray(retriever.beginnings.wanted)
     known = group_prefixes([queries.texts[number] for number in wanted.tolist()])
     place = dict(zip(known.typed, known.group.tolist(), strict=True))

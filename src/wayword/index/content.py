@@ -1,4 +1,4 @@
-"""The content of an index, however it was come by, and its way to the disk."""
+"""Index content in memory, and how it is saved."""
 
 import json
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ BATCH = 4096
 
 @dataclass(frozen=True)
 class ListedContexts:
-    """Which contexts get a list, the keys that people's texts are found by, and the context of each key."""
+    """The contexts with precomputed lists; `row[i]` is the context of `keys[i]`."""
 
     contexts: pa.Table
     keys: list[str]
@@ -38,20 +38,20 @@ class ListedContexts:
 
 @dataclass(frozen=True)
 class Content:
-    """Queries are numbered as those of the retriever."""
+    """Everything that an index contains. Query numbers are the retriever's."""
 
     shown: list[str]
-    """How each query is shown; nothing for those that may not be kept."""
+    """The displayed text of each query; empty for private ones."""
     retriever: GraphRetriever
     listed: ListedContexts
     pages: Pages
     same: NDArray[np.int32] | None = None
-    """With the policy `diverse`: queries with the same number are never in one list."""
+    """Near-duplicate group of each query; the policy `diverse` lists at most one query per group."""
     context: list[str] = field(default_factory=list)
     """The log's context columns."""
 
     def write(self, folder: Path, config: IndexConfig, progress: Progress = SILENT) -> Report:
-        """Finish all lists, and fill the folder of a version."""
+        """Compute all lists and write the files of a version into `folder`."""
         policy = served_policy(self.retriever, config.policy, config.acceptance, self.same)
         listed = self.listed
         shown = Strings.of(text.replace(lists.LINE_END, " ") for text in self.shown)
@@ -84,7 +84,7 @@ class Content:
 
 
 def _lists(policy: Expected, contexts: pa.Table, kept: int, progress: Progress) -> Lists:
-    """All lists of the first mode, then those of the next. What a text may become is found once for all modes."""
+    """The lists of all contexts, mode after mode. Each batch runs through all modes in turn, so it is matched once."""
     parts: dict[str, list[Lists]] = {mode: [] for mode in MODES}
     for first in range(0, contexts.num_rows, BATCH):
         part = contexts.slice(first, BATCH)

@@ -1,4 +1,4 @@
-"""Known texts: every beginning of every query, and which of them may become the same queries, so share a list."""
+"""Groups of prefixes that are completed by the same queries, and so share a completion list."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from wayword.text import LONGEST_CUT, cut_ends
 
 @dataclass(frozen=True)
 class PrefixGroups:
-    """`typed[i]` belongs to the group `group[i]`, of which `example[group[i]]` is one."""
+    """Prefix `typed[i]` belongs to group `group[i]`, which `example[group[i]]` represents."""
 
     typed: list[str]
     group: NDArray[np.int64]
@@ -20,10 +20,10 @@ class PrefixGroups:
 
 
 def group_prefixes(texts: Sequence[str]) -> PrefixGroups:
-    """All beginnings of sorted, distinct texts, cut between graphemes, and the texts themselves.
+    """Group all prefixes, cut between graphemes, of sorted, distinct texts, the texts included.
 
-    Two beginnings of the same texts are one group. A text that others go on from is a group of its own: what is
-    already typed is not suggested.
+    Prefixes of the same texts are one group. A text that is a prefix of other texts is a group of its own, because a
+    query that is already typed is not suggested.
 
     >>> groups = group_prefixes(["tv", "tv stand", "tv stands"])
     >>> [(typed, groups.example[group]) for typed, group in zip(groups.typed, groups.group, strict=True)]
@@ -54,7 +54,7 @@ def group_prefixes(texts: Sequence[str]) -> PrefixGroups:
 
 
 def _shared(one: str, other: str) -> int:
-    """How many first characters are the same."""
+    """Length of the common prefix."""
     for place, (a, b) in enumerate(zip(one, other, strict=False)):
         if a != b:
             return place
@@ -62,17 +62,17 @@ def _shared(one: str, other: str) -> int:
 
 
 def _next_smaller(values: NDArray[np.int64]) -> list[int]:
-    """For each place, the next one with a smaller value; the end where there is none."""
-    found, waiting = [len(values)] * len(values), list[int]()
+    """For each position, the next position with a smaller value, or the end."""
+    following, waiting = [len(values)] * len(values), list[int]()
     for place, value in enumerate(values.tolist()):
         while waiting and values[waiting[-1]] > value:
-            found[waiting.pop()] = place
+            following[waiting.pop()] = place
         waiting.append(place)
-    return found
+    return following
 
 
 def _in_order(typed: list[str], group: NDArray[np.int64]) -> PrefixGroups:
-    """Groups numbered as their first texts come, which stand for them."""
+    """Number groups in the order of their first prefixes, which represent them."""
     _, first, inverse = np.unique(group, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first, kind="stable")] = np.arange(len(first))
