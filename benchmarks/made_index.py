@@ -25,11 +25,11 @@ from wayword.completion.expected_utility import GraphRetriever
 from wayword.completion.prefix_matcher import Beginnings
 from wayword.completion.sparse_topk import Graph
 from wayword.config import IndexConfig
-from wayword.index.content import Asked, Content
+from wayword.index.content import Content, ListedContexts
 from wayword.index.index import FORMAT
 from wayword.index.keys import Columns
 from wayword.index.pages import Pages
-from wayword.index.prefix_groups import known_texts
+from wayword.index.prefix_groups import group_prefixes
 from wayword.index.versions import ROOT, publish
 from wayword.store.artefact import digest_of_file
 from wayword.store.compressed_rows import WeightedRows
@@ -126,12 +126,12 @@ def content(asked: Queries, seed: int) -> Content:
     )
     returned = WeightedRows.from_matrix(csr_array(exposures.T))
     retriever = _retriever(asked, exposures, returned, rng)
-    known = known_texts(asked.texts)
+    known = group_prefixes(asked.texts)
     columns = Columns.of(retriever)
     return Content(
         asked.texts,
         retriever,
-        Asked(columns.table(known.example, {}), known.typed, known.group, columns),
+        ListedContexts(columns.table(known.example, {}), known.typed, known.group, columns),
         Pages.of(returned, rankings, documents, len(asked.texts), np.ones(len(asked.texts), bool)),
     )
 

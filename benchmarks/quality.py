@@ -26,7 +26,8 @@ from scipy.stats import t as student
 import wayword
 from wayword.completion.policies import DEFAULT
 from wayword.engines.tables import fetch_numbered, tables_in
-from wayword.evaluation.estimates import at_cutoffs, outcomes
+from wayword.evaluation.estimates import at_cutoffs
+from wayword.evaluation.outcomes import outcomes
 from wayword.evaluation.stage import contexts_tested, load_policies
 from wayword.logs import contexts_stage as contexts
 from wayword.text import normalise

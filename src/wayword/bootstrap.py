@@ -14,16 +14,15 @@ Floats = NDArray[np.float64]
 def resample(values: Floats, own: Floats, config: EvaluationConfig) -> Floats:
     """Bootstrap replicates (replicates × columns) of Σ_s values / Σ_s own, searches drawn Poisson(1) times each.
 
-    Every column sees the same draws, so differences of columns are paired. Draws without any own utility say
-    nothing and are left out.
+    All columns share the draws, so differences of columns are paired. Replicates with Σ_s own = 0 are left out.
     """
     return resample_each([values], own, config)[0]
 
 
 def resample_each(tables: Sequence[Floats], own: Floats, config: EvaluationConfig) -> list[Floats]:
-    """`resample` of each table with the same draws, which take longer to make than to use.
+    """`resample` each table with the same draws, whose generation dominates the run time.
 
-    The tables are not put side by side: how a product adds up depends on its width, in the last bits.
+    The tables are not concatenated: the last bits of a matrix product depend on its width.
     """
     rng = np.random.default_rng(config.seed)
     at_once = max(1, min(config.bootstrap, RESAMPLED_AT_ONCE // max(len(own), 1)))

@@ -1,16 +1,16 @@
-"""What goes wrong because of what the user gave us: said in one message, exit code 2, nothing overwritten."""
+"""Errors caused by user input. Commands print the message and exit with code 2; nothing is overwritten."""
 
 
 class WaywordError(Exception):
-    """A mistake in the input, with what was found, what was expected and what to do next."""
+    """Invalid input. The message says what was found, what was expected and what to do."""
 
 
 class ConfigError(WaywordError):
-    """A setting that does not exist or has a value that it cannot take."""
+    """An unknown setting, or an invalid value of one."""
 
 
 class LogError(WaywordError):
-    """A click log, rankings table or judgment table that cannot be used as it is."""
+    """An invalid click log, rankings table or judgment table."""
 
 
 class WorkspaceError(WaywordError):
@@ -18,7 +18,7 @@ class WorkspaceError(WaywordError):
 
 
 class MissingExtra(WaywordError):
-    """A part of Wayword that needs an optional install."""
+    """A feature whose optional dependencies are not installed."""
 
     def __init__(self, extra: str, needed_for: str) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""Functions over arrays that are compiled to machine code when they are first called, and kept on disk after that."""
+"""Just-in-time compilation of functions over arrays with Numba, cached on disk."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -9,9 +9,9 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def compiled(function: Function) -> Function:
-    """Compile with Numba; the function releases the interpreter's lock, so threads may share the work.
+    """Compile with Numba on first call; the function releases the GIL.
 
-    Where nothing can be written beside the code or in the home folder, it is compiled anew in each process.
+    Where Numba has no writable cache folder, each process compiles again.
 
     >>> import numpy as np
     >>> @compiled
@@ -25,6 +25,6 @@ def compiled(function: Function) -> Function:
     """
     try:
         result: Function = numba.njit(cache=True, nogil=True)(function)
-    except RuntimeError:  # no place for the cache
+    except RuntimeError:  # no writable cache folder
         result = numba.njit(nogil=True)(function)
     return result

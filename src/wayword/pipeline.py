@@ -1,6 +1,4 @@
-"""From a click log to served completions: run the plan, write the index. With the paper's stages where they are asked
-for: they are imported only then.
-"""
+"""Run the plan from a click log to an index. The paper's stages are imported only if its policies are compared."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -24,7 +22,7 @@ from wayword.store.stage import Folders, Stage
 from wayword.store.workspace import Workspace, building
 
 PAPER = ("random", "retriever", "unbiased")
-"""The policies of the paper, which need its stages."""
+"""The policies that need the paper's stages."""
 
 
 def run(
@@ -54,7 +52,7 @@ def run(
     inputs = Inputs(Path(log), exported, described, law, judged=judged, lenient=lenient)
     if inputs.rankings is None and inputs.documents is None:
         raise ConfigError(
-            "Found neither rankings nor documents; give a rankings table, or documents to be ranked."
+            "Found neither rankings nor documents; give a rankings table, or documents for the embedded ranker."
         )
     planned = stages(settings, inputs, reporter)
     with building(out, reporter) as build:
@@ -67,13 +65,13 @@ def run(
 
 
 def with_paper(settings: Config) -> Config:
-    """The same settings, with the paper's policies among those that are compared."""
+    """The settings with the paper's policies added to the comparison."""
     evaluation = structs.replace(settings.evaluation, compare=COMPARED)
     return structs.replace(settings, evaluation=evaluation)
 
 
 def index_of(workspace: Workspace, settings: Config, reporter: Progress) -> list[str]:
-    """Write what is served, unless it is there already; it is the current version afterwards."""
+    """Write the index unless it exists, and make it current. Returns the names of the artefacts written."""
     reporter.begin("index")
     started = time.monotonic()
     _, made = build_index(workspace, settings.index, reporter)
@@ -82,7 +80,7 @@ def index_of(workspace: Workspace, settings: Config, reporter: Progress) -> list
 
 
 def stages(settings: Config, inputs: Inputs, reporter: Progress) -> dict[str, Stage]:
-    """The diagram above, in order; with the paper's stages if its policies are compared."""
+    """The stages of `plan` in order, with the paper's if its policies are compared."""
     learned = learning_stages(settings, inputs, reporter, DOCUMENT_RANKERS)
     after: tuple[str, ...] = (*SUPPLIED, "demand", "completion")
     if not set(PAPER) & set(settings.evaluation.compare):
@@ -97,7 +95,7 @@ def stages(settings: Config, inputs: Inputs, reporter: Progress) -> dict[str, St
 
 
 def load_policies(at: Folders, config: Config, *, threads: int = 1) -> Mapping[str, Policy]:
-    """Read all policies of a workspace: Wayword's, and the paper's where they were asked for."""
+    """Read all policies of a workspace: Wayword's, and the paper's if they were trained."""
     served = estimates.load_policies(at, config, threads=threads)
     if "ranker" not in at:
         return served

@@ -1,7 +1,7 @@
-"""The plan of a run: what each of the product's stages depends on, what it comes after, and how it is made.
+"""The plan of a run: the inputs, the predecessors and the function of each stage.
 
-raw log ──log──► searches, clicks ──rankings──► the universe and the log in numbers
-  ──contexts──► who typed what ──propensity──► p[rank] ──demand──► what people want behind each query
+raw log ──log──► searches, clicks ──rankings──► numbered queries, documents and log
+  ──contexts──► contexts of searches ──propensity──► p[rank] ──demand──► demand for documents
   ──completion──► typed text → best queries ──estimates──► Utility@k
 """
 
@@ -27,13 +27,13 @@ from wayword.store.stage import Stage
 from wayword.utility import Measure
 
 SUPPLIED = ("rankings", "contexts", "propensity")
-"""The stages that say all of the log in numbers."""
+"""The stages with the numbered log."""
 
 
 @dataclass(frozen=True)
 class Inputs:
     """The files that a run reads, and how: `judged` reads the log as graded judgments, `lenient` drops clicks that do
-    not fit the rankings, `truth` is the law of a simulated world."""
+    not match the rankings, `truth` is the true distribution of a simulated world."""
 
     log: Path
     rankings: Path | None = None
@@ -53,7 +53,7 @@ def learning_stages(
     reporter: Progress,
     rankers: Mapping[str, DocumentRanker] = RANKERS,
 ) -> dict[str, Stage]:
-    """The stages that make what is served."""
+    """The stages whose artefacts the index is built from."""
     measured = tested(settings, inputs.judged)
     return {
         "log": Stage(
@@ -111,16 +111,16 @@ def estimates_stage(
     after: tuple[str, ...],
     reporter: Progress,
     load: LoadPolicies = load_policies,
-    asked: Mapping[str, Any] | None = None,
+    paper_settings: Mapping[str, Any] | None = None,
 ) -> Stage:
-    """The evaluation of what is served, beside the paper's policies, which are `asked` with these settings."""
+    """The evaluation of the served policies, and of the paper's, whose inference settings are `paper_settings`."""
     measured = tested(settings, inputs.judged)
     return Stage(
         {
             "truth file": inputs.digest(inputs.truth),
             "measure": asdict(measured),
             "metrics": list(METRICS),
-            "asked": asked,
+            "asked": paper_settings,
             "served": settings.index.policy,
             **settings.of_stage("evaluation"),
         },

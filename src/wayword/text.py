@@ -1,16 +1,15 @@
-"""The one place where text is normalised and cut: the log, the rankings and every served prefix pass through here.
+"""Text normalisation and prefixes, for the log, the rankings and every served prefix.
 
 The rule, in this order:
 
 1. Unicode NFKC, then case folding ("Straße" → "strasse", "Ｗｉｄｅ" → "wide").
-2. Apostrophes vanish ("don't" → "dont"); so do invisible format characters, except the two joiners that scripts
-   and emoji need, unless a word starts with one.
-3. Every other punctuation character becomes a space, except ``# % & * @``, which name things ("c#", "at&t").
+2. Apostrophes are removed ("don't" → "dont"); so are invisible format characters, except the two joiners that
+   scripts and emoji need, unless a word starts with one.
+3. Every other punctuation character becomes a space, except ``# % & * @``, which are parts of names ("c#", "at&t").
    Symbols are not punctuation and stay ("c++", "5€"). Control characters become spaces.
 4. White space is one space between words, none at the ends.
 
-A text of punctuation alone keeps it, so that no text is normalised away ("???" stays "???"). Only a text in which
-nothing can be seen becomes empty.
+A text of punctuation alone keeps it ("???" stays "???"). Only a text without visible characters becomes empty.
 
 >>> normalise("  Real-time  Strategy: Don’t Ｐａｎｉｃ! ")
 'real time strategy dont panic'
@@ -30,14 +29,14 @@ APOSTROPHES = "'\u2018\u2019\u02bc\u0060\u00b4"
 KEPT_PUNCTUATION = "#%&*@"
 JOINERS = "\u200c\u200d"
 LONGEST_CUT = 1000
-"""Nobody types more characters than that and waits for a completion; it bounds the number of cuts of a long text."""
+"""Maximum length of a prefix in characters; it bounds the number of cuts of a long text."""
 _GRAPHEME = regex.compile(r"\X")
 _VISIBLE_FORMAT = regex.compile(r"\p{Prepended_Concatenation_Mark}")
 
 
 @lru_cache(maxsize=1 << 14)
 def _replacement(character: str) -> str:
-    """What one character (NFKC, case-folded) becomes."""
+    """The replacement of one character (NFKC, case-folded)."""
     category = unicodedata.category(character)
     if character in APOSTROPHES:
         return ""
@@ -53,7 +52,7 @@ def _fold(text: str) -> str:
 
 
 def _squeeze(text: str) -> str:
-    """Words between single spaces; a joiner that starts a word has nothing to join."""
+    """Join words with single spaces, without joiners at the start of a word."""
     return " ".join(word for part in text.split() if (word := part.lstrip(JOINERS)))
 
 
@@ -63,7 +62,7 @@ _ASCII = {code: _replacement(chr(code)) or None for code in range(128)}
 def normalise(text: str) -> str:
     """The form in which texts are compared; `normalise(normalise(t)) == normalise(t)`."""
     if text.isascii() and (plain := " ".join(text.lower().translate(_ASCII).split())):
-        return plain  # by far most typed texts: each character on its own
+        return plain  # fast path: ASCII characters are replaced one by one
     return _normalised(text)
 
 
@@ -76,7 +75,7 @@ def _normalised(text: str) -> str:
 
 
 def _if_visible(character: str) -> str:
-    """What one character becomes in a text of punctuation alone."""
+    """The replacement of one character in a text of punctuation alone."""
     category = unicodedata.category(character)
     if category == "Cf":
         return character if _VISIBLE_FORMAT.match(character) else ""
@@ -84,12 +83,12 @@ def _if_visible(character: str) -> str:
 
 
 def normalise_distinct(texts: Iterable[str]) -> dict[str, str]:
-    """Each distinct text with its normal form: the map to apply to a whole column."""
+    """Map each distinct text to its normal form."""
     return {text: normalise(text) for text in dict.fromkeys(texts)}
 
 
 def grapheme_count(text: str) -> int:
-    """How many characters a person sees in a normalised text, and so types.
+    """Number of graphemes (visible characters) of a normalised text.
 
     >>> grapheme_count("👩‍🚀 moon")
     6
@@ -98,7 +97,7 @@ def grapheme_count(text: str) -> int:
 
 
 def cut_ends(text: str, *, start: str = "characters", min_chars: int = 1) -> list[int]:
-    """Where the admissible cuts of a normalised query end; see `cuts`."""
+    """End positions of the admissible cuts of a normalised query; see `cuts`."""
     whole = len(text)
     text = text[: LONGEST_CUT + 1]
     ends = (
@@ -117,9 +116,9 @@ def cut_ends(text: str, *, start: str = "characters", min_chars: int = 1) -> lis
 
 
 def cuts(text: str, *, start: str = "characters", min_chars: int = 1) -> list[str]:
-    """The admissible prefixes of a normalised query, shortest first: what a person may have typed on the way to it.
+    """The admissible prefixes of a normalised query, shortest first: the texts a user may have typed before it.
 
-    A cut falls between two graphemes, leaves something to complete, is not absurdly long (`LONGEST_CUT`), and does
+    A cut falls between two graphemes, is shorter than the query and at most `LONGEST_CUT` long, and does
     not end in white space (a typed trailing space is normalised away). `start="characters"` admits every cut of at
     least `min_chars` graphemes; `start="first-word"` those of them that do not end before the first word does, as in
     the paper.

@@ -1,8 +1,7 @@
-"""Characters, trigrams and words of texts as arrays, which are compared without a Python loop over pairs.
+"""Characters, trigrams and words of texts as arrays, for vectorised comparison of pairs.
 
-A character here is a code point. Trigrams are taken with two spaces before the text, so a text of n
-characters has n of them (before duplicates go), a single letter has one, and every trigram of a prefix is a
-trigram of what it begins.
+A character is a code point. Trigrams are taken with two spaces before the text, so a text of n characters has n of
+them (duplicates included), and every trigram of a prefix is a trigram of its completions.
 """
 
 from collections.abc import Sequence

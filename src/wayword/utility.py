@@ -1,14 +1,14 @@
-"""Utility: the one definition of û, used by every stage (the paper's section 4).
+"""Utility: the definition of û, used by every stage (the paper's section 4).
 
     û(s, q) = Σ over the clicks (a, r̄, w) of search s of  w · p[rank_q(a)] / p[r̄]
 
-r̄ is the rank at which the click was logged, rank_q(a) comes from the rankings, and a query that does not return the
-document adds nothing. Two bounds: `max_ratio` on p[rank_q]/p[r̄] (the paper's B) and `max_weight` on p[1]/p[r̄].
-The second is a bound on the search alone, so the mean over searches stays an inner product (see `graph`); the first
-is one on the pair, and breaks that.
+r̄ is the rank at which the click was logged and rank_q(a) the rank in the rankings; a query that does not return the
+document contributes 0. Two bounds: `max_ratio` on p[rank_q]/p[r̄] (the paper's B) and `max_weight` on p[1]/p[r̄].
+The second depends on the search alone, so the mean over searches remains an inner product (demand · exposure); the
+first depends on the pair, so it does not.
 
-It is a join and a group-by. The paper's ablations and the full-information measures differ in one expression only,
-and so each is a line of `VARIANTS`.
+It is computed by a join and a group-by. The paper's ablations and the full-information measures differ in one
+expression, so each is an entry of `VARIANTS`.
 
 A list of queries is measured by Utility@k (`utility_at`), which weights positions by v_j = (1/j) / Σ_{i≤k} 1/i.
 """
@@ -25,11 +25,11 @@ from wayword.errors import WaywordError
 
 @dataclass(frozen=True)
 class Variant:
-    """`value` is what one click (c, logged rank's p in `logged`) adds to a query that returns the document at r
-    (p in `looked`); `total` says how the clicks of a search are put together; `bounded` is where a bound takes
-    something away; `whole` says that a result page is worth what it is as a page, so that two queries of a list do
-    not complete each other. Without bounds, `value` = `gain` · `discount`: the gain depends on the click alone, the
-    discount on the rank at which the query returns the document (given for the variants that demand is learned by)."""
+    """SQL expressions of û. `value` is the contribution of one click (c, with the propensity `logged` of its rank) to a
+    query that returns the document (r, with the propensity `looked` of its rank); `total` aggregates the clicks of a
+    search; `bounded` is true where a bound reduces the value; `whole` marks measures of a whole result page, for which
+    list utility is that of the best listed query. Without bounds, `value` = `gain` · `discount`: the gain depends on
+    the click only, the discount on the rank of the document (set for the variants that demand is estimated with)."""
 
     value: str
     total: str = "sum"
@@ -82,7 +82,7 @@ class Measure:
 
 
 def position_weights(k: int) -> Floats:
-    """v_1 … v_k: the propensities of the shown queries, 1/j, made to sum to 1.
+    """v_1 … v_k: the propensities 1/j of the list positions, normalised to sum to 1.
 
     >>> position_weights(2).tolist()
     [0.6666666666666666, 0.3333333333333333]
@@ -103,7 +103,7 @@ def utility_at(utility: Floats, k: int) -> Floats:
 def of_searches(engine: Engine, table: str, pairs: str, measure: Measure) -> None:
     """Step `table` (search, query, utility, bounded): û of each distinct (search, query) of `pairs` where it is not 0.
 
-    `bounded` says whether a bound took something away. Needs `numbered_clicks`, `rankings` and `propensity`.
+    `bounded` says whether a bound reduced it. Needs `numbered_clicks`, `rankings` and `propensity`.
     """
     _grouped(engine, table, pairs, measure, "search, query")
 
@@ -111,7 +111,7 @@ def of_searches(engine: Engine, table: str, pairs: str, measure: Measure) -> Non
 def of_documents(engine: Engine, table: str, pairs: str, measure: Measure) -> None:
     """As `of_searches`, step `table` (search, query, document, utility, bounded): û by the document clicked.
 
-    Clicks on one document are one row: the same query is best for all of them.
+    Clicks on the same document are one row, because the same query is best for all of them.
     """
     _grouped(engine, table, pairs, measure, "search, query, document")
 
@@ -142,9 +142,9 @@ def _grouped(engine: Engine, table: str, pairs: str, measure: Measure, by: str) 
 
 
 def first_propensity(engine: Engine) -> float:
-    """p[1], which `max_weight` and the biased variant are relative to; every rank that occurs must have a propensity.
+    """p[1], the reference of `max_weight` and of the biased variant. Raises if a rank in the data has no propensity.
 
-    Without this check a rank that the table lacks would make a join drop the row, or a division by nothing.
+    Without this check, a join would drop the rows of a missing rank, or a division would give null.
     """
     missing = engine.arrow(
         """SELECT DISTINCT ranks.rank FROM

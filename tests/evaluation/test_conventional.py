@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from candidate_lists import Lists, as_candidates, lists_of
 from wayword.evaluation.conventional import (
     CUTOFFS,
-    guardrails,
+    conventional_metrics,
     positions_of,
     reciprocal_rank,
     remaining,
@@ -56,7 +56,7 @@ def test_every_measure_is_that_of_a_slow_loop(
 
 @given(lists_of, searches)
 def test_a_longer_list_never_serves_worse(lists: Lists, found: list[tuple[int, int, int]]) -> None:
-    values = guardrails(positions(lists, found), np.array([left for _, _, left in found]))
+    values = conventional_metrics(positions(lists, found), np.array([left for _, _, left in found]))
     for metric in ("mrr", "success", "saved"):
         by_k = [values[metric, k] for k in CUTOFFS]
         assert by_k == sorted(by_k)

@@ -16,12 +16,8 @@ from wayword.bootstrap import interval, resample
 from wayword.config import EvaluationConfig
 from wayword.engines import Engine
 from wayword.engines.duck import DuckDB
-from wayword.evaluation.estimates import (
-    Outcomes,
-    at_cutoffs,
-    estimate,
-    outcomes,
-)
+from wayword.evaluation.estimates import at_cutoffs, estimate
+from wayword.evaluation.outcomes import Outcomes, outcomes
 from wayword.utility import CUTOFFS, Measure, position_weights
 
 ZIPF = reference.power_law(1.0)

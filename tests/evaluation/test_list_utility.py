@@ -13,14 +13,8 @@ from reference import Click, Rankings, Search
 from wayword.config import EvaluationConfig
 from wayword.engines import Engine
 from wayword.engines.duck import DuckDB
-from wayword.evaluation.estimates import (
-    LIST_UTILITY,
-    METRICS,
-    UTILITY,
-    Outcomes,
-    estimate,
-    outcomes,
-)
+from wayword.evaluation.estimates import LIST_UTILITY, METRICS, UTILITY, estimate
+from wayword.evaluation.outcomes import Outcomes, outcomes
 from wayword.utility import CUTOFFS, Measure
 
 ZIPF = reference.power_law(1.0)

@@ -4,7 +4,7 @@ import pytest
 
 from wayword.config import WITHHELD, Config
 from wayword.errors import ConfigError
-from wayword.index.privacy_filter import PATTERNS, beginning, matching
+from wayword.index.privacy_filter import PATTERNS, matching, matching_prefixes
 from wayword.text import normalise
 
 PRIVATE = [
@@ -59,8 +59,8 @@ def test_what_can_be_asked_for_is_what_there_is() -> None:
 def test_only_what_is_asked_for_is_withheld() -> None:
     assert matching(PRIVATE[:3], ["card"]) == [False, False, True]
     assert matching(PRIVATE, []) == [False] * len(PRIVATE)
-    assert beginning(["bob ray@ex", "bob ray@", "bob ray"], ["card"]) == [False] * 3
-    assert beginning(["bob ray@ex", "bob ray@", "bob ray"], ["email"]) == [True, True, False]
+    assert matching_prefixes(["bob ray@ex", "bob ray@", "bob ray"], ["card"]) == [False] * 3
+    assert matching_prefixes(["bob ray@ex", "bob ray@", "bob ray"], ["email"]) == [True, True, False]
 
 
 def test_very_long_texts_take_no_longer_than_they_are_long() -> None:

@@ -9,7 +9,7 @@ from wayword.engines import Engine
 from wayword.errors import LogError
 from wayword.logs import log
 from wayword.rankings import table as rankings
-from wayword.rankings.table import Strictness
+from wayword.rankings.table import MismatchRules
 
 RANKINGS: list[Row] = [
     {"query": "TV stand", "document": "01", "rank": 1},
@@ -34,7 +34,7 @@ def joined(
     log.build(engine, write(tmp_path / "log.parquet", LOG + more), LogConfig())
     rankings.read(engine, write(tmp_path / "rankings.parquet", answers or RANKINGS))
     rankings.number(engine, None)
-    return rankings.join_log(engine, Strictness(**strictness), source="the log")
+    return rankings.join_log(engine, MismatchRules(**strictness), source="the log")
 
 
 def searches(engine: Engine) -> str:
@@ -158,7 +158,7 @@ def test_judgments_have_no_rank_to_differ(engine: Engine, tmp_path: Path, on_mis
     log.build(engine, write(tmp_path / "log.csv", rows), LogConfig(), judged=True)
     rankings.read(engine, write(tmp_path / "rankings.csv", RANKINGS))
     rankings.number(engine, None)
-    report = rankings.join_log(engine, Strictness(on_mismatch, judged=True), source="the judgments")
+    report = rankings.join_log(engine, MismatchRules(on_mismatch, judged=True), source="the judgments")
     assert report["clicks on documents that no ranking contains"] == 1
     assert report["mismatched clicks"] == 0
     assert engine.arrow("SELECT count(*) AS n FROM numbered_clicks")["n"].to_pylist() == [2]

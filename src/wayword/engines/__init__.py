@@ -1,8 +1,8 @@
-"""Where tables live: an engine runs named SQL steps. DuckDB is the first member; another is one more file.
+"""Engines store tables and run named SQL steps. DuckDB is the only member; another is one more file.
 
-A step is written once, in the SQL that members share: `CAST`, window functions, `md5`, `instr`, `substr`, ordinary
-joins and group-bys. What differs between dialects is a method here, not an `if` in a step. Values are bound as
-`:name`, never pasted into the text.
+A step is written once, in SQL common to all engines: `CAST`, window functions, `md5`, `instr`, `substr`, joins and
+group-bys. A difference between dialects is a method here, not an `if` in a step. Values are bound as `:name`, never
+formatted into the text.
 """
 
 from pathlib import Path
@@ -12,52 +12,52 @@ import pyarrow as pa
 
 
 class Engine(Protocol):
-    """What a stage may ask of the place where its tables live."""
+    """The operations that stages use."""
 
     def read(self, table: str, path: Path) -> None:
-        """Make `table` from a Parquet, CSV, TSV or JSON Lines file, with a 0-based column `input_row`.
+        """Create `table` from a Parquet, CSV, TSV or JSON Lines file, with a 0-based column `input_row`.
 
-        Parquet keeps its types; the others give text, with null for an empty field of a CSV file that is not quoted.
+        Parquet keeps its types; the others give text; an empty unquoted field of a CSV file is null.
         """
         ...
 
     def load(self, table: str, rows: pa.Table) -> None:
-        """Make `table` from Arrow."""
+        """Create `table` from Arrow."""
         ...
 
     def step(self, table: str, sql: str, /, **values: Any) -> None:
-        """Make `table` from a query over earlier tables; a failure names the step and shows its SQL."""
+        """Create `table` from a query over earlier tables; an error names the step and shows its SQL."""
         ...
 
     def arrow(self, sql_or_table: str, /, **values: Any) -> pa.Table:
-        """The rows of a table or query, in Arrow."""
+        """The rows of a table or query as Arrow."""
         ...
 
     def columns(self, table: str) -> dict[str, str]:
-        """Column names of a table with the engine's name for their types, in order."""
+        """Column names of a table, in order, with the engine's names of their types."""
         ...
 
     def quote(self, column: str) -> str:
-        """SQL for a column whose name comes from the user."""
+        """SQL for a user-supplied column name."""
         ...
 
     def ordered_sum(self, value: str, order: str) -> str:
-        """SQL for the sum of `value` added up in the order of `order`, so that equal rows give equal bits."""
+        """SQL for the sum of `value` in the order of `order`, so that equal rows give bit-identical sums."""
         ...
 
     def instant(self, text: str) -> str:
-        """SQL for the moment that an ISO timestamp names, as a number that sorts; null where it names none."""
+        """SQL for an ISO timestamp as a sortable number; null where the text is not one."""
         ...
 
     def close(self) -> None:
-        """Give back memory and files."""
+        """Release memory and files."""
         ...
 
 
 def uniform(key: str) -> str:
-    """SQL for a number in [0, 1) that depends on the text `key` alone: the first 24 bits of its md5.
+    """SQL for a pseudo-random number in [0, 1) from the first 24 bits of the md5 of the text `key`.
 
-    Every engine computes the same one, unlike its own `random()`.
+    Unlike `random()`, it is the same on every engine.
     """
     digits = [
         f"(instr('0123456789abcdef', substr(md5({key}), {i + 1}, 1)) - 1) * {16 ** (5 - i)}" for i in range(6)

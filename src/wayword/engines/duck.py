@@ -19,13 +19,13 @@ _JSON = "read_json(:path, columns = {columns}, format = 'newline_delimited', com
 _JSON_OBJECTS = "read_ndjson_objects(:path, compression = {compression})"
 _PARQUET = "read_parquet(:path, binary_as_string = true, hive_partitioning = false)"
 LONGEST_REASON = 1000
-"""So many characters of what DuckDB says are shown: it quotes a broken line in full."""
+"""Maximum length of a DuckDB error in a message: it may quote a whole invalid line."""
 WRITTEN_AT_ONCE = 1 << 17
-"""Rows of a row group of a Parquet file."""
+"""Rows per row group of a Parquet file."""
 
 
 class DuckDB:
-    """An in-memory database that spills to `spill` when a step outgrows memory, or so much of it ("2GB")."""
+    """An in-memory database that spills to a folder in `spill` beyond available memory, or beyond `memory` ("2GB")."""
 
     def __init__(
         self, *, threads: int | None = None, spill: Path | None = None, memory: str | None = None
@@ -43,7 +43,7 @@ class DuckDB:
         """See `Engine.read`."""
         kind = files.kind_of(path)
         alias = Path(tempfile.mkdtemp(dir=self._spill.name)) / f"input{kind}"
-        alias.symlink_to(path.absolute())  # DuckDB gives characters such as * and = in a name a meaning
+        alias.symlink_to(path.absolute())  # DuckDB interprets characters such as * and = in a path
         try:
             self._execute(
                 f"CREATE OR REPLACE TABLE {table} AS SELECT row_number() OVER () - 1 AS {files.ROW}, * "
@@ -54,7 +54,7 @@ class DuckDB:
             raise LogError(f"Cannot read {path}: {_brief(problem, str(alias), path)}") from problem
 
     def _reader(self, kind: str, path: Path, alias: str) -> str:
-        """SQL for the rows of a file; CSV and JSON give text alone, so that nothing is guessed from a sample."""
+        """SQL for the rows of a file; CSV and JSON values are text, so that no type is inferred from a sample."""
         if kind == files.PARQUET:
             files.names_in_parquet(path)
             return _PARQUET
@@ -67,7 +67,7 @@ class DuckDB:
         return _CSV.format(columns=columns, delimiter=_text(delimiter), compression=compression)
 
     def _json_names(self, objects: str, path: Path, alias: str) -> list[str]:
-        """The keys of all lines, in the order in which they turn up."""
+        """The keys of all lines, in order of first occurrence."""
         other = self._execute(
             f"SELECT json FROM {objects} WHERE json_type(json) <> 'OBJECT' LIMIT 1", {"path": alias}
         ).fetchone()
@@ -84,13 +84,13 @@ class DuckDB:
     def load(
         self, table: str, rows: pa.Table, sql: str = "SELECT * FROM wayword_rows", **values: Any
     ) -> None:
-        """See `Engine.load`; or what a query makes of the rows, which it knows as `wayword_rows`."""
+        """See `Engine.load`. `sql` may transform the rows, which it sees as `wayword_rows`."""
         self._connection.register("wayword_rows", rows)
         self.step(table, sql, **values)
         self._connection.unregister("wayword_rows")
 
     def append(self, table: str, sql: str) -> None:
-        """Add a query's rows to `table`, which need not be there yet."""
+        """Append a query's rows to `table`; create it if it does not exist."""
         try:
             self._execute(f"CREATE TABLE IF NOT EXISTS {table} AS {sql} LIMIT 0", {})
             self._execute(f"INSERT INTO {table} {sql}", {})
@@ -98,7 +98,7 @@ class DuckDB:
             raise _failed(table, sql, problem) from problem
 
     def write(self, sql: str, path: Path) -> None:
-        """A query's rows as a Parquet file, without having all of them in memory."""
+        """Stream a query's rows into a Parquet file."""
         try:
             rows = self._connection.sql(sql).to_arrow_reader(WRITTEN_AT_ONCE)
             with pq.ParquetWriter(path, rows.schema, compression="zstd") as file:
@@ -153,12 +153,12 @@ _QUOTED_OR_PARAMETER = re.compile(r"""("(?:[^"]|"")*"|'(?:[^']|'')*')|(?<!:):([a
 
 
 def _dollars(sql: str) -> str:
-    """DuckDB's way to write the parameters `:name`; what stands in quotes is left alone.
+    """Rewrite parameters `:name` as `$name` for DuckDB, except inside quotes.
 
     >>> _dollars('SELECT "a:b", e::INT FROM t WHERE f < :first')
     'SELECT "a:b", e::INT FROM t WHERE f < $first'
     """
-    return _QUOTED_OR_PARAMETER.sub(lambda found: found[1] or f"${found[2]}", sql)
+    return _QUOTED_OR_PARAMETER.sub(lambda match: match[1] or f"${match[2]}", sql)
 
 
 def _text(value: str) -> str:
@@ -170,9 +170,9 @@ def _all_text(names: Sequence[str]) -> str:
 
 
 def _brief(problem: Exception, alias: str, path: Path) -> str:
-    """What DuckDB found, without its advice on settings that are ours."""
-    found = re.split(r"\nPossible (?:fixes|Solution)|\n\nLINE \d|\n  file = ", str(problem))[0]
-    return found.replace(alias, path.name).strip()[:LONGEST_REASON]
+    """The error of DuckDB without its advice on reader settings."""
+    reason = re.split(r"\nPossible (?:fixes|Solution)|\n\nLINE \d|\n  file = ", str(problem))[0]
+    return reason.replace(alias, path.name).strip()[:LONGEST_REASON]
 
 
 def _failed(step: str, sql: str, problem: Exception) -> WaywordError:

@@ -1,7 +1,7 @@
-"""Input files: which kinds there are, and the names of their columns, read before any engine may rename them.
+"""Input files: their formats, and their column names, which are validated before an engine reads the file.
 
-Engines tell columns apart without regard to case and quietly number the second of two that look alike. Which of them
-is meant is for the user to say, so such a file is refused here.
+Engines compare column names without case and silently rename duplicates, so files with ambiguous names are rejected
+here.
 """
 
 import csv
@@ -19,11 +19,11 @@ DELIMITERS = {".csv": ",", ".tsv": "\t"}
 JSON_LINES = (".jsonl", ".ndjson")
 PARQUET = ".parquet"
 ROW = "input_row"
-"""The column that every read table has besides its own: the 0-based place of a row in its file."""
+"""Column added to every table that is read: the 0-based row number in the file."""
 
 
 def kind_of(path: Path) -> str:
-    """The ending that says how to read a file; `.gz` after it only says that it is compressed."""
+    """The suffix that determines the format of a file, without `.gz`."""
     if path.is_dir():
         raise LogError(f"{path} is a folder; expected a file.")
     if not path.is_file():
@@ -40,12 +40,12 @@ def kind_of(path: Path) -> str:
 
 
 def is_compressed(path: Path) -> bool:
-    """Whether the name says so."""
+    """Whether the file name ends in `.gz`."""
     return path.suffix.lower() == ".gz"
 
 
 def names_in_header(path: Path, delimiter: str) -> list[str]:
-    """The first record of a CSV or TSV file."""
+    """Column names of a CSV or TSV file: its first record."""
     try:
         with (gzip.open if is_compressed(path) else open)(
             path, "rt", encoding="utf-8-sig", newline=""
@@ -58,7 +58,7 @@ def names_in_header(path: Path, delimiter: str) -> list[str]:
 
 
 def names_in_parquet(path: Path) -> list[str]:
-    """The columns of a Parquet file's schema."""
+    """Column names of a Parquet file."""
     try:
         return distinct(pq.read_schema(path).names, path)
     except (OSError, pa.ArrowException) as problem:
@@ -66,7 +66,7 @@ def names_in_parquet(path: Path) -> list[str]:
 
 
 def distinct(names: Sequence[str], path: Path) -> list[str]:
-    """The names, refused if one is missing, is ours, or differs from another in case at most."""
+    """Validate column names: none may be empty, reserved, or equal to another but for case."""
     if not names:
         raise LogError(f"{path} is empty: it has no columns. Expected columns and at least one row.")
     seen: dict[str, str] = {}

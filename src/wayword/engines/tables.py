@@ -1,4 +1,4 @@
-"""Tables between stages: Parquet files with a fixed order of rows, so that equal tables are equal files."""
+"""Tables between stages: Parquet files in a fixed row order, so that equal tables are equal files."""
 
 import json
 from collections.abc import Iterator
@@ -24,18 +24,18 @@ def save(engine: Engine, folder: Path, name: str, order: str, columns: str = "*"
 
 
 def fetch(engine: Engine, folder: Path, *names: str) -> None:
-    """Load tables of `save` into an engine."""
+    """Load tables written by `save` into an engine."""
     for name in names:
         engine.load(name, read(folder, name))
 
 
 def read(folder: Path, name: str) -> pa.Table:
-    """Read a table of `save` as Arrow."""
+    """Read a table written by `save` as Arrow."""
     return pq.read_table(folder / f"{name}.parquet", memory_map=True)
 
 
 def fetch_numbered(engine: Engine, at: Folders) -> None:
-    """Load all that the log says of queries, documents, contexts and propensities, by number."""
+    """Load the numbered log: queries, documents, rankings, searches, clicks, propensities and contexts."""
     fetch(engine, at["rankings"], "queries", "documents", "rankings", "numbered_searches", "numbered_clicks")
     fetch(engine, at["propensity"], "propensity")
     fetch(engine, at["contexts"], "instances", "contexts")
@@ -43,7 +43,7 @@ def fetch_numbered(engine: Engine, at: Folders) -> None:
 
 @contextmanager
 def tables_in(folder: Path) -> Iterator[Engine]:
-    """An engine for one stage, which spills into the folder that the stage writes."""
+    """An engine for one stage that spills into the output folder of the stage."""
     engine = DuckDB(spill=folder)
     try:
         yield engine

@@ -1,13 +1,13 @@
-"""The ceiling of a simulated world: the best that any policy could do that does not know the clicked document.
+"""The ceiling of a simulated world: the best policy that does not know the clicked document.
 
-It sorts the universe by the exact expectation of û given the context and a click, under the world's own law:
+It ranks all queries by the exact expectation of û given the context and a click, under the true distribution:
 
     E[û(s, q) | x, c, click]  ∝  Σ over (q̄, a) of  π(x | q̄) · mass(q̄, a, c) · p[rank_q(a)]
 
-where mass(q̄, a, c) is the probability that a search issues q̄, that the person wants a, that q̄ returns a, and that the
-log's context columns say c; and π(x | q̄) = 1/(number of admissible cuts) for each cut x of q̄. This is demand · exposure
-with the true demand. The truth may speak of other context columns than the log has: c is what both know. Masses are
-summed over the rest of the truth's columns, and the rest of the log's says nothing.
+where mass(q̄, a, c) is the probability that a search issues q̄, that the user wants a, that q̄ returns a, and that the
+log's context columns have the values c; and π(x | q̄) = 1/(number of admissible cuts) for each cut x of q̄. This is
+demand · exposure with the true demand. c has the context columns common to the truth and the log: masses are summed
+over the other columns of the truth, and the other columns of the log are ignored.
 """
 
 from bisect import bisect_left, bisect_right
@@ -32,7 +32,7 @@ from wayword.propensity.exposure import exposure
 from wayword.store.compressed_rows import WeightedRows
 
 LAW = ("query", "document", "mass")
-"""The columns that every truth has; each further one is a context column of the world's log."""
+"""The columns of every truth table; any further column is a context column of the simulated log."""
 
 
 def ceiling(
@@ -44,7 +44,7 @@ def ceiling(
     *,
     prefixed: bool = False,
 ) -> Candidates:
-    """The best k queries for each of the numbered contexts, with `prefixed` of those that go on from the prefix.
+    """The best k queries for each of the numbered contexts; with `prefixed`, only completions of the prefix.
 
     Needs `queries`, `documents`, `rankings`, `propensity`, `contexts` and `numbered_searches`.
     """
@@ -53,14 +53,14 @@ def ceiling(
         int(engine.arrow(f"SELECT count(*) AS n FROM {t}")["n"][0].as_py()) for t in ("queries", "documents")
     )
     table = engine.arrow("SELECT rank, p FROM propensity ORDER BY rank")
-    within = _going_on(engine, contexts) if prefixed else None
+    within = _completions(engine, contexts) if prefixed else None
     return best_queries(
         demand, exposure(engine.arrow("rankings"), table, (shape[0], shape[1])), k, within=within
     )
 
 
-def _going_on(engine: Engine, contexts: NDArray[np.int32]) -> WeightedRows:
-    """The queries that start with the prefix of each context and are longer; queries are numbered in text order."""
+def _completions(engine: Engine, contexts: NDArray[np.int32]) -> WeightedRows:
+    """The queries that start with the prefix of each context and are longer. Query numbers are in text order."""
     texts = engine.arrow("SELECT text FROM queries ORDER BY query")["text"].to_pylist()
     typed = (
         engine.arrow("SELECT prefix FROM contexts ORDER BY context")["prefix"]
@@ -75,10 +75,11 @@ def _going_on(engine: Engine, contexts: NDArray[np.int32]) -> WeightedRows:
 
 
 def true_demand(engine: Engine, truth: Path, contexts: NDArray[np.int32], config: PrefixConfig) -> csr_array:
-    """The demand of each numbered context (rows) for each document (columns) under the world's law, up to a factor."""
+    """The true demand of each numbered context (rows) for each document (columns), up to a factor."""
     if engine.arrow("SELECT count(*) AS n FROM numbered_searches WHERE prefix IS NOT NULL")["n"][0].as_py():
         raise LogError(
-            "The log records prefixes, and the truth does not say how people type them: no ceiling is known."
+            "The log records prefixes, whose distribution the truth does not contain, so no ceiling is known. "
+            "Run without the truth, or leave out the column `prefix`."
         )
     engine.read("truth", truth)
     names = [name for name in engine.columns("truth") if name != "input_row"]
@@ -107,9 +108,9 @@ def true_demand(engine: Engine, truth: Path, contexts: NDArray[np.int32], config
 
 
 def _masses(engine: Engine, shared: Sequence[str]) -> None:
-    """Step `true_masses`: the truth summed over the columns that the contexts lack; the others as the log stores them.
+    """Step `true_masses`: the truth summed over columns that the contexts lack; other columns typed as in the log.
 
-    A column that is numbers in the log is compared as numbers, whatever other values the world might have shown.
+    A column that is numeric in the log is compared as a number.
     """
     kinds = engine.columns("contexts")
     values = {

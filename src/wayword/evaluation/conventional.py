@@ -1,13 +1,13 @@
-"""Guardrails: what conventional completion is judged by, so that a gain in utility is not bought unseen.
+"""Conventional metrics of query autocompletion, to show what a gain in utility costs.
 
-For each test search, where its logged query stands in the list that the policy shows for its context:
+They depend on the position of the logged query of each test search in the list for its context:
 
     MRR@k      = mean of 1/(position + 1), 0 where the query is not among the first k   (positions count from 0)
     Success@k  = share of searches whose query is among the first k
     Saved@k    = Σ saved keystrokes / Σ remaining ones
 
-A person who sees their query among the first k picks it, which costs one keystroke in place of the characters that
-remain to be typed. None of these asks whether the query leads anywhere: that is utility.
+A user whose query is among the first k selects it with one keystroke instead of typing the remaining characters.
+None of these metrics considers the results of the query, as utility does.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from wayword.text import grapheme_count
 
 CUTOFFS = (1, 5, 10)
 ABSENT = -1
-"""The position of a query that the list does not have."""
+"""Position of a query that is not in the list."""
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -30,7 +30,7 @@ def positions_of(lists: Candidates, context: NDArray[np.integer], query: NDArray
     """The 0-based position of each search's logged query in the list of its context, or −1.
 
     `context[s]` is a row of the table of contexts that the lists were made for, `query[s]` the number of the logged
-    query; a negative number is a query outside the universe, which no list has.
+    query; a negative number is a query outside the universe, which is in no list.
 
     >>> lists = Candidates(np.array([0, 0, 2]), np.array([7, 4, 4]), np.array([2.0, 1.0, 1.0]))
     >>> positions_of(lists, np.array([0, 0, 1, 2]), np.array([4, 5, 4, 4])).tolist()
@@ -43,9 +43,9 @@ def positions_of(lists: Candidates, context: NDArray[np.integer], query: NDArray
     place = np.searchsorted(listed, wanted, sorter=order)
     inside = np.flatnonzero((place < len(listed)) & (query >= 0))
     row = order[place[inside]]
-    found = listed[row] == wanted[inside]
+    equal = listed[row] == wanted[inside]
     positions = np.full(len(wanted), ABSENT, np.int64)
-    positions[inside[found]] = lists.position()[row[found]]
+    positions[inside[equal]] = lists.position()[row[equal]]
     return positions
 
 
@@ -68,9 +68,9 @@ def reciprocal_rank(position: Integers, k: int) -> Floats:
 
 
 def remaining(queries: Sequence[str], prefixes: Sequence[str]) -> Integers:
-    """How many characters (graphemes) of each query are still to be typed after its prefix; both normalised.
+    """Number of characters (graphemes) of each query after its prefix; both normalised.
 
-    A recorded prefix that is longer than the query that was issued in the end leaves nothing to type.
+    It is 0 where a recorded prefix is longer than the issued query.
 
     >>> remaining(["tv stand", "tv", "👩‍🚀 moon"], ["tv s", "tv st", "👩‍🚀"]).tolist()
     [4, 0, 5]
@@ -84,7 +84,7 @@ def _lengths(texts: Sequence[str]) -> Integers:
 
 
 def saved(position: Integers, left: Integers, k: int) -> Integers:
-    """How many of the `left` keystrokes each search saves: all but the pick if its query is among the first k.
+    """Keystrokes saved in each search: all `left` but the selection, if its query is among the first k.
 
     >>> saved(np.array([0, 9, -1, 0]), np.array([5, 5, 5, 0]), k=5).tolist()
     [4, 0, 0, 0]
@@ -93,7 +93,7 @@ def saved(position: Integers, left: Integers, k: int) -> Integers:
 
 
 def share_saved(position: Integers, left: Integers, k: int) -> float:
-    """Σ saved / Σ left over all searches; 0 where nothing is left to type.
+    """Σ saved / Σ left over all searches; 0 if Σ left is 0.
 
     >>> share_saved(np.array([0, -1]), np.array([5, 3]), k=1)
     0.5
@@ -102,10 +102,10 @@ def share_saved(position: Integers, left: Integers, k: int) -> float:
     return int(saved(position, left, k).sum()) / total if total else 0.0
 
 
-def guardrails(position: Integers, left: Integers) -> dict[tuple[str, int], float]:
-    """All of them over some searches, at least one: `(metric, k)` → value.
+def conventional_metrics(position: Integers, left: Integers) -> dict[tuple[str, int], float]:
+    """All metrics over at least one search: `(metric, k)` → value.
 
-    >>> guardrails(np.array([1, -1]), np.array([5, 3]))["mrr", 10]
+    >>> conventional_metrics(np.array([1, -1]), np.array([5, 3]))["mrr", 10]
     0.25
     """
     return {

@@ -1,4 +1,4 @@
-"""Recall: how many of the best queries a source proposes."""
+"""Recall of candidate sources."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,7 +7,7 @@ from wayword.completion.candidates import Candidates
 
 
 def recall(wanted: Candidates, *sources: Candidates) -> float:
-    """The share of the wanted (context, query) that any of the sources proposes; NaN if nothing is wanted.
+    """Share of the wanted (context, query) pairs that any of the sources proposes; NaN without wanted pairs.
 
     >>> wanted = Candidates(np.array([0, 0]), np.array([7, 4]), np.array([2.0, 1.0]))
     >>> recall(wanted, Candidates(np.array([0]), np.array([4]), np.array([1.0])))

@@ -1,5 +1,5 @@
-"""estimates: every policy on the test searches in both modes, with intervals and paired differences; the dial between
-utility and acceptance; and how many of the best queries each retriever proposes, where the best are known."""
+"""Stage `estimates`: every policy on the test searches in both modes, with intervals and paired differences; the dial
+between utility and acceptance; and, in a simulated world, the recall of the candidate sources."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,7 +29,8 @@ from wayword.engines import Engine
 from wayword.engines.tables import fetch_numbered, tables_in
 from wayword.evaluation import conventional
 from wayword.evaluation.ceiling import ceiling
-from wayword.evaluation.estimates import METRICS, Outcomes, at_cutoffs, estimate, outcomes
+from wayword.evaluation.estimates import METRICS, at_cutoffs, estimate
+from wayword.evaluation.outcomes import Outcomes, outcomes
 from wayword.evaluation.recall import recall
 from wayword.logs import contexts_stage
 from wayword.progress import Progress
@@ -46,10 +47,10 @@ DIAL = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 
 
 class LoadPolicies(Protocol):
-    """Reads the policies that can answer for any context from artefacts."""
+    """Reads policies from the artefacts of a workspace."""
 
     def __call__(self, at: Folders, config: Config, *, threads: int = 1) -> Mapping[str, Policy]:
-        """By name. One thread is quickest for single texts."""
+        """Policies by name. One thread is fastest for single texts."""
         ...
 
 
@@ -79,9 +80,9 @@ def write(
     load: LoadPolicies = load_policies,
     progress: Progress,
 ) -> Report:
-    """Fill `out` with `estimates`, `differences`, `dial` and `recall`.
+    """Write `estimates`, `differences`, `dial` and `recall`.
 
-    Evaluated are the served policy and those that `[evaluation] compare` names.
+    It evaluates the served policy, the default one, and those named in `[evaluation] compare`.
     """
     wanted = {DEFAULT, config.index.policy, *config.evaluation.compare}
     known = load(at, config, threads=threads())
@@ -95,8 +96,8 @@ def write(
         wide = {}
         for done, (name, policy) in enumerate(policies.items(), start=1):
             wide[name] = policy.complete(typed, max(DEEPEST, config.retriever.candidates))
-            for mode, found in _in_modes(policy, wide[name], typed).items():
-                lists[mode][name] = found
+            for mode, shown in _in_modes(policy, wide[name], typed).items():
+                lists[mode][name] = shown
             progress.advance(done, steps)
         recalls = {}
         if truth:
@@ -126,7 +127,7 @@ def write(
 def _candidates(
     policies: Mapping[str, Policy], wide: Mapping[str, Candidates], typed: pa.Table, mode: str
 ) -> Candidates | None:
-    """The candidates that the oracle chooses from: those of the paper's retriever, if it is compared."""
+    """The candidates of the oracle: those of the paper's retriever, if it is compared."""
     if "retriever" not in policies:
         return None
     return _in_mode(policies["retriever"], wide["retriever"], typed, mode)
@@ -141,7 +142,7 @@ def _in_modes(policy: Policy, wide: Candidates, typed: pa.Table) -> dict[str, Ca
 
 
 def _in_mode(policy: Policy, wide: Candidates, typed: pa.Table, mode: str) -> Candidates:
-    """What a policy shows, from its long lists where these hold the answer."""
+    """The list of a policy in a mode, derived from its long list where possible."""
     if isinstance(policy, StartingWith):
         return wide if mode == ANY else starting_with(wide, typed, policy.texts)
     return (
@@ -152,8 +153,8 @@ def _in_mode(policy: Policy, wide: Candidates, typed: pa.Table, mode: str) -> Ca
 
 
 def _recalls(wide: dict[str, Candidates], best: Candidates) -> dict[str, float]:
-    """Of the ceiling's first ten: the share that each source proposes, and all of them together. `graph` are the
-    contexts whose text some query starts with; the other sources of the graph retriever are counted together."""
+    """Recall of the ceiling's first ten queries: of each source, and of all together. `graph` are prefix matches; the
+    other match sources of the default policy are `fuzzy`."""
     sources: dict[str, Candidates] = {name: wide[name] for name in ("popular", "retriever") if name in wide}
     source = wide[DEFAULT].source
     if source is not None:
@@ -162,20 +163,20 @@ def _recalls(wide: dict[str, Candidates], best: Candidates) -> dict[str, float]:
             "graph": wide[DEFAULT].take(np.flatnonzero(exact)),
             "fuzzy": wide[DEFAULT].take(np.flatnonzero(~exact)),
         }
-    found = {name: recall(best, source) for name, source in sources.items()}
-    return {**found, "together": recall(best, *sources.values())}
+    each = {name: recall(best, source) for name, source in sources.items()}
+    return {**each, "together": recall(best, *sources.values())}
 
 
 def _dial(
     engine: Engine, policy: Expected, typed: pa.Table, numbers: NDArray[np.int32], measure: Measure
 ) -> pa.Table:
-    """acceptance, k, utility, mrr, success: what each place of the dial costs and gains."""
+    """Table (acceptance, k, utility, mrr, success): utility and conventional metrics at each setting of the dial."""
     lists = {
         str(share): Expected(policy.retriever, acceptance=share).complete(typed, DEEPEST) for share in DIAL
     }
     outcome = outcomes(engine, lists, None, numbers, measure)
-    asked = engine.arrow("SELECT context, query FROM test_searches ORDER BY place")
-    row, query = np.searchsorted(numbers, asked["context"].to_numpy()), asked["query"].to_numpy()
+    searches = engine.arrow("SELECT context, query FROM test_searches ORDER BY place")
+    row, query = np.searchsorted(numbers, searches["context"].to_numpy()), searches["query"].to_numpy()
     utility = at_cutoffs(outcome)
     rows = []
     for share in DIAL:
@@ -201,7 +202,7 @@ def _mean(values: NDArray[np.float64], outcome: Outcomes) -> float:
 
 
 def contexts_tested(engine: Engine) -> NDArray[np.int32]:
-    """The contexts of the test searches that had a click."""
+    """The contexts of the test searches with a click."""
     rows = engine.arrow(
         """SELECT DISTINCT i.context FROM instances AS i
            WHERE i.split = 'test' AND i.search IN (SELECT search FROM numbered_clicks) ORDER BY i.context"""

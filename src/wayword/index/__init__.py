@@ -1,1 +1,1 @@
-"""The serving artefact: what answers need and nothing else, memory-mapped, versioned, swapped atomically."""
+"""The index: the served artefact, memory-mapped, versioned and swapped atomically."""

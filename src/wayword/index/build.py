@@ -1,4 +1,4 @@
-"""From a workspace to the content of its index: which queries may be shown, and which texts get finished lists."""
+"""Build an index from a workspace: filter private queries, choose the contexts with precomputed lists, write them."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,13 +18,13 @@ from wayword.completion.prefix_matcher import Beginnings
 from wayword.completion.sparse_topk import Graph
 from wayword.config import IndexConfig
 from wayword.engines import tables
-from wayword.index.content import Asked, Content
+from wayword.index.content import Content, ListedContexts
 from wayword.index.index import FORMAT
 from wayword.index.keys import Columns
 from wayword.index.overrides import Overrides
 from wayword.index.pages import Pages
-from wayword.index.prefix_groups import known_texts
-from wayword.index.privacy_filter import beginning, matching
+from wayword.index.prefix_groups import group_prefixes
+from wayword.index.privacy_filter import matching, matching_prefixes
 from wayword.index.versions import ROOT, publish
 from wayword.logs import contexts_stage as contexts
 from wayword.logs.contexts import PREFIX
@@ -34,12 +34,12 @@ from wayword.store.compressed_rows import WeightedRows
 from wayword.store.stage import Report, threads
 from wayword.store.workspace import Workspace, digest
 
-MOST_CONTEXTS = 2_000_000
-"""So many distinct contexts of the log get lists of their own; the others are answered live."""
+MAX_CONTEXTS = 2_000_000
+"""Maximum number of logged contexts (with context values) that get a precomputed list; the others are computed live."""
 
 
 def build(workspace: Workspace, config: IndexConfig, progress: Progress = SILENT) -> tuple[Path, bool]:
-    """Write the index of a workspace, unless it is there, and make it the current one. Says whether it was made."""
+    """Write the index of a workspace unless it exists; make it current. Returns folder and whether it was written."""
     root = workspace.path / ROOT
     overrides = Overrides.load(root)
     used = ("log", "rankings", "contexts", "demand", "completion")
@@ -63,8 +63,8 @@ def build(workspace: Workspace, config: IndexConfig, progress: Progress = SILENT
 
 
 @dataclass(frozen=True)
-class Shown:
-    """The queries, and which may neither be shown nor be kept."""
+class ServedQueries:
+    """The queries of a workspace, with a mask of the `private` ones, which the index must not contain."""
 
     texts: list[str]
     shown: list[str]
@@ -76,14 +76,14 @@ class Shown:
 def _write(
     folder: Path, workspace: Workspace, config: IndexConfig, overrides: Overrides, progress: Progress
 ) -> Report:
-    queries = _shown(workspace, config, overrides)
+    queries = _served_queries(workspace, config, overrides)
     stages = ("rankings", "demand", "completion")
     whole = completion.load({stage: workspace.folder(stage) for stage in stages}, threads=threads())
-    retriever = _served(whole, queries)
+    retriever = _public_retriever(whole, queries)
     content = Content(
         ["" if gone else text for text, gone in zip(queries.shown, queries.private.tolist(), strict=True)],
         retriever,
-        _asked(workspace, retriever, queries),
+        _listed_contexts(workspace, retriever, queries),
         _pages(workspace, whole.graph.returned, queries),
         near_duplicates(queries.texts) if config.policy == "diverse" else None,
         list(context_columns(workspace.folder("log"))),
@@ -91,7 +91,7 @@ def _write(
     return {**content.write(folder, config, progress), "withheld queries": int(queries.private.sum())}
 
 
-def _pages(workspace: Workspace, exposure: WeightedRows, queries: Shown) -> Pages:
+def _pages(workspace: Workspace, exposure: WeightedRows, queries: ServedQueries) -> Pages:
     at = workspace.folder("rankings")
     return Pages.of(
         exposure,
@@ -102,20 +102,20 @@ def _pages(workspace: Workspace, exposure: WeightedRows, queries: Shown) -> Page
     )
 
 
-def _shown(workspace: Workspace, config: IndexConfig, overrides: Overrides) -> Shown:
+def _served_queries(workspace: Workspace, config: IndexConfig, overrides: Overrides) -> ServedQueries:
     table = tables.read(workspace.folder("rankings"), "queries")
     texts = table["text"].to_pylist()
-    shown = [shown or "" for shown in table["shown"].to_pylist()]  # a query without results has none
+    shown = [shown or "" for shown in table["shown"].to_pylist()]  # null for a query without results
     patterns = config.withhold.split()
     private = np.array(matching(texts, patterns), bool) | np.array(matching(shown, patterns), bool)
     private |= np.fromiter((text in overrides.delete for text in texts), bool, len(texts))
     searched = popularity(workspace.folder("rankings"), "retriever", "ranker")
     private |= _few_users(workspace, texts, config.min_users)
-    return Shown(texts, shown, np.where(private, 0, searched), private, patterns)
+    return ServedQueries(texts, shown, np.where(private, 0, searched), private, patterns)
 
 
 def _few_users(workspace: Workspace, texts: list[str], least: int) -> NDArray[np.bool_]:
-    """Queries that fewer people have searched for; none where the log does not say who."""
+    """Mask of the queries searched by fewer than `least` users; all false where the log has no users."""
     searches = tables.read(workspace.folder("log"), "searches")
     if least < 2 or searches["user_id"].null_count == searches.num_rows:
         return np.zeros(len(texts), bool)
@@ -124,8 +124,8 @@ def _few_users(workspace: Workspace, texts: list[str], least: int) -> NDArray[np
     return np.fromiter((count.get(text, 0) < least for text in texts), bool, len(texts))
 
 
-def _served(whole: GraphRetriever, queries: Shown) -> GraphRetriever:
-    """The workspace's retriever, which knows no private text."""
+def _public_retriever(whole: GraphRetriever, queries: ServedQueries) -> GraphRetriever:
+    """The workspace's retriever without private queries."""
     private = queries.private
     beginnings = whole.beginnings
     if private.any():
@@ -135,21 +135,21 @@ def _served(whole: GraphRetriever, queries: Shown) -> GraphRetriever:
         beginnings = Beginnings.build(blank, wanted & ~private)
     returned = whole.graph.returned
     return GraphRetriever(
-        _without(queries.texts, private),
+        _without_private(queries.texts, private),
         beginnings,
         Graph(whole.graph.rates, returned.select(~private[returned.values]), whole.graph.universe),
         typed=whole.typing,
         own=whole.own,
         popularity=queries.popularity,
-        recorded=_public(whole.recorded, private, queries.patterns),
+        recorded=_public_prefixes(whole.recorded, private, queries.patterns),
         documents_in=whole.documents_in,
         queries_in=whole.queries_in,
         threads=threads(),
     )
 
 
-def _without(texts: list[str], private: NDArray[np.bool_]) -> list[str]:
-    """A private text is replaced by the one before it, so that the rest can be searched in their order."""
+def _without_private(texts: list[str], private: NDArray[np.bool_]) -> list[str]:
+    """Replace each private text by the one before it, which keeps the sorted order for binary search."""
     kept, last = [], ""
     for text, gone in zip(texts, private.tolist(), strict=True):
         last = last if gone else text
@@ -157,11 +157,13 @@ def _without(texts: list[str], private: NDArray[np.bool_]) -> list[str]:
     return kept
 
 
-def _public(recorded: Recorded | None, private: NDArray[np.bool_], patterns: list[str]) -> Recorded | None:
-    """Without the prefixes that look private themselves, or led to private queries alone."""
+def _public_prefixes(
+    recorded: Recorded | None, private: NDArray[np.bool_], patterns: list[str]
+) -> Recorded | None:
+    """Recorded prefixes without those that look private or led to private queries only."""
     if recorded is None:
         return None
-    withheld = np.array(beginning(recorded.prefixes, patterns), bool)
+    withheld = np.array(matching_prefixes(recorded.prefixes, patterns), bool)
     searches = recorded.searches
     kept = searches.select(~private[searches.values] & ~withheld[searches.owner])
     rows = np.flatnonzero(kept.lengths > 0)
@@ -172,10 +174,12 @@ def _public(recorded: Recorded | None, private: NDArray[np.bool_], patterns: lis
     )
 
 
-def _asked(workspace: Workspace, retriever: GraphRetriever, queries: Shown) -> Asked:
-    """Every beginning of a query that is wanted, every text that was recorded, and the log's own contexts."""
+def _listed_contexts(
+    workspace: Workspace, retriever: GraphRetriever, queries: ServedQueries
+) -> ListedContexts:
+    """The contexts with precomputed lists: prefixes of wanted queries, recorded prefixes, and logged context values."""
     wanted = np.asarray(retriever.beginnings.wanted)
-    known = known_texts([queries.texts[number] for number in wanted.tolist()])
+    known = group_prefixes([queries.texts[number] for number in wanted.tolist()])
     place = dict(zip(known.typed, known.group.tolist(), strict=True))
     examples = list(known.example)
     for typed in retriever.recorded.prefixes if retriever.recorded else ():
@@ -184,8 +188,8 @@ def _asked(workspace: Workspace, retriever: GraphRetriever, queries: Shown) -> A
     columns = Columns.of(retriever)
     typed_in = contexts.load(workspace.folder("contexts"))
     typed_in = typed_in.filter(pc.is_in(typed_in[PREFIX], value_set=pa.array(list(place), pa.string())))
-    logged = columns.logged(typed_in, MOST_CONTEXTS)
+    logged = columns.logged(typed_in, MAX_CONTEXTS)
     table = pa.concat_tables([columns.table(examples, {}), logged])
     keys = [*place, *columns.keys(logged)]
     row = np.r_[np.fromiter(place.values(), np.int64, len(place)), len(examples) + np.arange(logged.num_rows)]
-    return Asked(table, keys, row, columns)
+    return ListedContexts(table, keys, row, columns)

@@ -1,10 +1,10 @@
-"""Finished lists: which texts are known, and the best queries of each, ready to be shown.
+"""Precomputed completion lists: a trie of keys, and the best queries of each key as text.
 
-keys.marisa            typed texts → key numbers
-list_of_<mode>.npy     key → list; texts that may become the same queries share one
-lists.*.npy            the queries of each list, best first, with scores
-source.npy             how the queries of each list were matched
-lines.*.npy            the first queries of each list as text: one read, one decoding, no other page touched
+keys.marisa            keys (typed text and context values) → key numbers
+list_of_<mode>.npy     key → list; prefixes of the same queries share one list
+lists.*.npy            query numbers of each list, best first, with scores
+source.npy             match source of each list
+lines.*.npy            the first queries of each list as one text: a single read and a single decoding
 """
 
 import struct
@@ -24,22 +24,22 @@ from wayword.store.compressed_rows import CompressedRows, WeightedRows
 from wayword.store.strings import Strings
 
 LINES = 10
-"""So many queries of a list are at hand as text; further ones are looked up one by one."""
+"""Number of queries of a list that are stored as text; further ones are looked up by number."""
 LINE_END = "\n"
 _FLOATS = [struct.Struct(f"{count}f").unpack_from for count in range(LINES + 1)]
-"""Readers of so many scores: quicker than a slice of the array."""
+"""Unpack the first n float32 scores, n = 0 … LINES; faster than slicing an array."""
 
 
 @dataclass(frozen=True)
 class Lists:
-    """List i has the queries of row i with their scores, best first; all were matched in the way `source[i]`."""
+    """List i is row i of `queries` (numbers and scores, best first), matched by `SOURCES[source[i]]`."""
 
     queries: WeightedRows
     source: NDArray[np.int8]
 
     @classmethod
     def of(cls, candidates: Candidates, contexts: int) -> "Lists":
-        """One list for each context."""
+        """Convert candidates to one list per context."""
         source = np.zeros(contexts, np.int8)
         if candidates.source is not None:
             source[candidates.context] = candidates.source
@@ -49,7 +49,7 @@ class Lists:
 
     @classmethod
     def joined(cls, parts: Sequence["Lists"]) -> "Lists":
-        """The lists of all parts, one after another."""
+        """Concatenate the lists of all parts."""
         parts = [cls.of(Candidates.empty(), 0), *parts]
         return cls(
             WeightedRows.concatenate([part.queries for part in parts]),
@@ -64,9 +64,11 @@ def write(
     lists: Lists,
     shown: Strings,
 ) -> None:
-    """`list_of[mode][i]` is the list of `keys[i]`, which are distinct; `shown` are the texts of all queries."""
+    """Write all files. `list_of[mode][i]` is the list of `keys[i]` (distinct); `shown` are the texts of all queries."""
     trie = marisa_trie.Trie(keys)
-    (folder / "keys.marisa").write_bytes(trie.tobytes())  # a full disk is told by Python, not by the library
+    (folder / "keys.marisa").write_bytes(
+        trie.tobytes()
+    )  # Python raises OSError on a full disk; the library would not
     place = np.fromiter(map(trie.__getitem__, keys), np.int64, len(keys))
     for mode, numbers in list_of.items():
         ordered = np.empty(len(keys), np.uint32)
@@ -78,7 +80,7 @@ def write(
 
 
 def _lines(lists: WeightedRows, shown: Strings) -> Strings:
-    """The first queries of each list, between line ends."""
+    """Join the texts of the first queries of each list with line ends."""
     from wayword.index.line_bytes import fill
 
     last = np.minimum(lists.offsets[1:], lists.offsets[:-1] + LINES)
@@ -91,10 +93,10 @@ def _lines(lists: WeightedRows, shown: Strings) -> Strings:
 
 
 class FinishedLists:
-    """What `write` wrote, mapped into memory. Only what is asked for is read from the disk."""
+    """Completion lists mapped into memory from the files of `write`; pages are read from disk on demand."""
 
     def __init__(self, folder: Path, shown: Strings, modes: Sequence[str], kept: int) -> None:
-        """`kept` is how many queries a list has at most: one of that length may go on."""
+        """`kept` is the maximum length of a stored list; a list of that length may be truncated."""
         self._shown, self._kept = shown, kept
         self._keys = marisa_trie.Trie()
         self._keys.mmap(str(folder / "keys.marisa"))
@@ -112,18 +114,18 @@ class FinishedLists:
         self._line_offsets, self._line = (array.data for array in lines.arrays)
 
     def __len__(self) -> int:
-        """How many texts are known."""
+        """Number of keys."""
         return len(self._keys)
 
     def __contains__(self, key: str) -> bool:
         return key in self._keys
 
     def keys(self) -> list[str]:
-        """All of them, sorted."""
+        """All keys, sorted."""
         return sorted(self._keys.keys())
 
     def find(self, key: str, k: int, mode: str, hidden: Collection[int] = ()) -> list[Completion] | None:
-        """At most k completions without the `hidden` queries; None if the text is not known, or its list too short."""
+        """At most k completions without `hidden` queries; None if the key is unknown or its list too short."""
         number = self._keys.get(key)
         if number is None:
             return None

@@ -1,4 +1,4 @@
-"""The content of an index, however it was come by, and its way to the disk."""
+"""Index content in memory, and how it is saved."""
 
 import json
 from dataclasses import dataclass, field
@@ -23,12 +23,12 @@ from wayword.request import MODES
 from wayword.store.stage import Report
 from wayword.store.strings import Strings
 
-AT_ONCE = 4096
+BATCH = 4096
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Which contexts get a list, the keys that people's texts are found by, and the context of each key."""
+class ListedContexts:
+    """The contexts with precomputed lists; `row[i]` is the context of `keys[i]`."""
 
     contexts: pa.Table
     keys: list[str]
@@ -38,28 +38,28 @@ class Asked:
 
 @dataclass(frozen=True)
 class Content:
-    """Queries are numbered as those of the retriever."""
+    """Everything that an index contains. Query numbers are the retriever's."""
 
     shown: list[str]
-    """How each query is shown; nothing for those that may not be kept."""
+    """The displayed text of each query; empty for private ones."""
     retriever: GraphRetriever
-    asked: Asked
+    listed: ListedContexts
     pages: Pages
     same: NDArray[np.int32] | None = None
-    """With the policy `diverse`: queries with the same number are never in one list."""
+    """Near-duplicate group of each query; the policy `diverse` lists at most one query per group."""
     context: list[str] = field(default_factory=list)
     """The log's context columns."""
 
     def write(self, folder: Path, config: IndexConfig, progress: Progress = SILENT) -> Report:
-        """Finish all lists, and fill the folder of a version."""
+        """Compute all lists and write the files of a version into `folder`."""
         policy = served_policy(self.retriever, config.policy, config.acceptance, self.same)
-        asked = self.asked
+        listed = self.listed
         shown = Strings.of(text.replace(lists.LINE_END, " ") for text in self.shown)
         lists.write(
             folder,
-            asked.keys,
-            {mode: asked.row + number * asked.contexts.num_rows for number, mode in enumerate(MODES)},
-            _lists(policy, asked.contexts, config.kept, progress),
+            listed.keys,
+            {mode: listed.row + number * listed.contexts.num_rows for number, mode in enumerate(MODES)},
+            _lists(policy, listed.contexts, config.kept, progress),
             shown,
         )
         shown.save(folder, "shown")
@@ -76,19 +76,19 @@ class Content:
             "policy": config.policy,
             "acceptance": config.acceptance,
             "kept": config.kept,
-            "columns": asked.columns.values,
+            "columns": listed.columns.values,
             "context": self.context,
         }
         (folder / ABOUT).write_text(json.dumps(about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-        return {"queries": len(self.shown), "texts": len(asked.keys), "lists": 2 * asked.contexts.num_rows}
+        return {"queries": len(self.shown), "texts": len(listed.keys), "lists": 2 * listed.contexts.num_rows}
 
 
-def _lists(policy: Expected, asked: pa.Table, kept: int, progress: Progress) -> Lists:
-    """All lists of the first mode, then those of the next. What a text may become is found once for all modes."""
+def _lists(policy: Expected, contexts: pa.Table, kept: int, progress: Progress) -> Lists:
+    """The lists of all contexts, mode after mode. Each batch runs through all modes in turn, so it is matched once."""
     parts: dict[str, list[Lists]] = {mode: [] for mode in MODES}
-    for first in range(0, asked.num_rows, AT_ONCE):
-        part = asked.slice(first, AT_ONCE)
-        for mode, found in parts.items():
-            found.append(Lists.of(policy.complete(part, kept, mode=mode), part.num_rows))
-        progress.advance(first + part.num_rows, asked.num_rows)
-    return Lists.joined([found for mode in MODES for found in parts[mode]])
+    for first in range(0, contexts.num_rows, BATCH):
+        part = contexts.slice(first, BATCH)
+        for mode, of_mode in parts.items():
+            of_mode.append(Lists.of(policy.complete(part, kept, mode=mode), part.num_rows))
+        progress.advance(first + part.num_rows, contexts.num_rows)
+    return Lists.joined([part for mode in MODES for part in parts[mode]])

@@ -1,4 +1,4 @@
-"""An index, open for answering: finished lists for known texts, the retriever for the rest."""
+"""An open index: precomputed lists for known keys, the retriever for other texts."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Mapping
@@ -33,18 +33,18 @@ MANY = 20
 _OPENING = Lock()
 """NumPy reads the header of a file with `ast`, which Python 3.11 cannot do in two threads (python/cpython#106905)."""
 POPULAR = "popular"
-MOST_ASKED = 2000
-"""So many queries are looked at for one answer, however many are hidden."""
+MAX_CANDIDATES = 2000
+"""Maximum number of candidates per request, however many queries are hidden."""
 
 
 Part = TypeVar("Part")
 
 
 class Index:
-    """One version: read only, shared between threads, and between processes by the pages of its files.
+    """One version of an index: read-only, shared between threads, and between processes through the page cache.
 
-    Finished lists need NumPy and the trie only. What computes an answer, and the result pages, are opened when they
-    are first needed: the compiler alone takes longer to import than the rest of a command.
+    Precomputed lists need NumPy and the trie only. The retriever and the result pages are loaded on first use, because
+    importing Numba alone takes longer than the rest of a command.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -64,7 +64,7 @@ class Index:
 
     @classmethod
     def open(cls, folder: Path) -> "Index":
-        """What was changed or cut short is refused before anything is read."""
+        """Open a version after an integrity check; a changed or truncated file raises `WorkspaceError`."""
         if problem := problem_of(folder):
             raise WorkspaceError(
                 f"The index {folder} is damaged: {problem}. Build it again with `wayword index`."
@@ -73,14 +73,14 @@ class Index:
 
     @cached_property
     def pages(self) -> "Pages":
-        """Where each query leads."""
+        """The first results of each query."""
         from wayword.index.pages import Pages
 
         return _opened(self._folder, lambda: Pages.load(self._folder / PAGES, len(self.shown)))
 
     @cached_property
     def retriever(self) -> "GraphRetriever":
-        """Computes the answers that no finished list has."""
+        """The retriever that computes lists that are not stored."""
         from wayword.completion import retriever_io as saved
 
         return _opened(self._folder, lambda: saved.load(self._folder / LIVE, self.texts, self.popularity))
@@ -98,21 +98,21 @@ class Index:
         return served_policy(self.retriever, name, float(self.about["acceptance"]), same)
 
     def like(self, earlier: "Index") -> "Index":
-        """Itself, with the parts open that the earlier version had to open: no answer shall wait for them."""
+        """Load the parts that the earlier version had loaded, so that no request waits for them. Returns itself."""
         for part in ("pages", "retriever", "_policy"):
             if part in vars(earlier):
                 getattr(self, part)
         return self
 
     def check(self, context: Mapping[str, Any]) -> None:
-        """Raise `WaywordError` for a column that the log did not have; one that says nothing is welcome."""
+        """Raise `WaywordError` for a context column that the log did not have; uninformative columns are accepted."""
         if unknown := [name for name in context if name not in self.about["context"]]:
             known = ", ".join(self.about["context"]) or "none"
             raise WaywordError(f"Found context {', '.join(unknown)}; the log's context columns are: {known}.")
 
     def numbers(self, texts: Collection[str]) -> frozenset[int]:
-        """The numbers of normalised queries; those that the index does not have have none."""
-        if len(texts) * MANY > len(self.texts):  # then it is faster to look at all
+        """The numbers of normalised queries; queries that are not in the index are skipped."""
+        if len(texts) * MANY > len(self.texts):  # a scan is faster than many binary searches
             wanted = frozenset(texts)
             return frozenset(number for number, text in enumerate(self.texts) if text in wanted)
         places = ((text, bisect_left(self.texts, text)) for text in texts)
@@ -121,13 +121,13 @@ class Index:
         )
 
     def popular(self, typed: str, k: int, mode: str, hidden: Collection[int] = ()) -> list[Completion]:
-        """Most popular completion, as it is evaluated; the score is the share of the searches that begin so.
+        """Most popular completion, as evaluated; a score is the share of the searches that start with the text.
 
-        Context columns change nothing.
+        Context columns are ignored.
         """
         from wayword.completion.policies import Retrieved, StartingWith
 
-        most = min(k + len(hidden), max(k, MOST_ASKED))
+        most = min(k + len(hidden), max(k, MAX_CANDIDATES))
         policy = StartingWith(Retrieved(self._most_popular), self.texts, most + 1)
         candidates = policy.complete(self.columns.table([typed], {}), most, mode=mode)
         rows = zip(candidates.query.tolist(), candidates.score.tolist(), strict=True)
@@ -141,10 +141,10 @@ class Index:
     def continuations(
         self, typed: str, k: int, mode: str, context: Mapping[str, Any], hidden: Collection[int] = ()
     ) -> list[Completion]:
-        """The queries that a typed text becomes most often, also a misspelt one, with the probability of each."""
-        asked = self.retriever.typed(self.columns.table([typed], context))
-        found = self.retriever.accepted(asked, min(k + len(hidden), max(k, MOST_ASKED)), mode)
-        rows = zip(found.query.tolist(), found.score.tolist(), strict=True)
+        """The most probable queries for a typed text, misspelt ones included; a score is the probability."""
+        matches = self.retriever.typed(self.columns.table([typed], context))
+        accepted = self.retriever.accepted(matches, min(k + len(hidden), max(k, MAX_CANDIDATES)), mode)
+        rows = zip(accepted.query.tolist(), accepted.score.tolist(), strict=True)
         return [
             Completion(self.shown[query], share, POPULAR) for query, share in rows if query not in hidden
         ][:k]
@@ -152,13 +152,13 @@ class Index:
     def live(
         self, typed: str, k: int, mode: str, context: Mapping[str, Any], hidden: Collection[int] = ()
     ) -> list[Completion]:
-        """The answer that no list has: computed from the graph."""
-        most = min(k + len(hidden), max(k, MOST_ASKED))
+        """Compute a list with the retriever."""
+        most = min(k + len(hidden), max(k, MAX_CANDIDATES))
         if any(context.get(column) is not None for column in self.columns.values):
-            found = self._policy.complete(self.columns.table([typed], context), most, mode=mode)
+            candidates = self._policy.complete(self.columns.table([typed], context), most, mode=mode)
         else:
-            found = self._policy.complete_text(typed, most, mode=mode)
-        rows = zip(found.query.tolist(), found.score.tolist(), found.sources(), strict=True)
+            candidates = self._policy.complete_text(typed, most, mode=mode)
+        rows = zip(candidates.query.tolist(), candidates.score.tolist(), candidates.sources(), strict=True)
         return [
             Completion(self.shown[query], score, source)
             for query, score, source in rows
@@ -167,18 +167,20 @@ class Index:
 
 
 def _opened(folder: Path, read: Callable[[], Part]) -> Part:
-    """A part of an index; what cannot be read is a `WorkspaceError`."""
+    """Load a part of an index; raise `WorkspaceError` if it cannot be read."""
     try:
         with _OPENING:
             return read()
     except (OSError, ValueError, KeyError, TypeError, RuntimeError) as problem:
-        raise WorkspaceError(f"The index {folder} cannot be opened: {problem}") from problem
+        raise WorkspaceError(
+            f"The index {folder} cannot be opened: {problem}. Build it again with `wayword index`."
+        ) from problem
 
 
 def served_policy(
     retriever: "GraphRetriever", name: str, acceptance: float, same: "NDArray[np.int32] | None"
 ) -> "Expected":
-    """The policy that answers."""
+    """The served policy: expected utility, diversified if `name` is "diverse"."""
     from scipy.sparse import csr_array
 
     from wayword.completion.policies import Expected

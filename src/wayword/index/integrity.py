@@ -1,8 +1,8 @@
-"""Verified versions: what was compared with its hashes is not compared again until one of its files changes.
+"""Integrity checks of index versions: hashes are compared once, and again only after a file has changed.
 
-Hashing takes as long as the index is large. So when it was done, the size, inode and times of every file are kept
-beside the version; as long as they are the same, nothing was written to the files since. The time of an inode's last
-change cannot be set back by a program that has no control of the clock.
+Hashing time grows with the size of the index. After a comparison, the size, inode and times of every file are
+stored beside the version; while these are equal, no file was written since. The change time of an inode (ctime)
+cannot be set back by a program that does not control the clock.
 """
 
 import json
@@ -12,39 +12,39 @@ from time import time_ns
 from wayword.store.artefact import RECEIPT, damage, write_atomically
 
 TOO_YOUNG = 50_000_000
-"""Nanoseconds: a file that changed so shortly before it was stamped could have changed again in the same tick."""
+"""Nanoseconds. A file changed this recently could change again within the same clock tick, so it is not stamped."""
 Stamps = dict[str, list[int]]
 
 
 def problem_of(folder: Path) -> str | None:
-    """What is wrong with a version, if anything; hashes are compared unless that was done since its last change."""
-    found = _stamps(folder)
-    if found and found == _known(folder) and damage(folder, thorough=False) is None:
+    """Describe the damage of a version, or None. Hashes are compared unless the stored stamps are up to date."""
+    stamps = _stamps(folder)
+    if stamps and stamps == _known(folder) and damage(folder, thorough=False) is None:
         return None
     if problem := damage(folder, thorough=True):
         return problem
-    _keep(folder, found)
+    _keep(folder, stamps)
     return None
 
 
 def stamp(folder: Path) -> None:
-    """For a version whose hashes were just taken: it need not be hashed to be opened."""
+    """Store the stamps of a version that was just hashed, so that opening it needs no hashing."""
     _keep(folder, _stamps(folder))
 
 
 def forget(folder: Path) -> None:
-    """For a version that is removed."""
+    """Delete the stamps of a removed version."""
     _file(folder).unlink(missing_ok=True)
 
 
 def _stamps(folder: Path) -> Stamps:
-    """What changes with any change of a file, for every file; the receipt of what they should be is among them."""
-    found = {}
+    """Size, times and inode of every file of a version, the receipt included; empty if one cannot be read."""
+    stamps = {}
     try:
         for path in sorted(folder.rglob("*")):
             if path.is_file():
                 of = path.stat()
-                found[path.relative_to(folder).as_posix()] = [
+                stamps[path.relative_to(folder).as_posix()] = [
                     of.st_size,
                     of.st_mtime_ns,
                     of.st_ctime_ns,
@@ -53,7 +53,7 @@ def _stamps(folder: Path) -> Stamps:
                 ]
     except OSError:
         return {}
-    return found if RECEIPT in found else {}
+    return stamps if RECEIPT in stamps else {}
 
 
 def _known(folder: Path) -> Stamps | None:
@@ -70,7 +70,7 @@ def _keep(folder: Path, stamps: Stamps) -> None:
     try:
         write_atomically(_file(folder), json.dumps(stamps) + "\n")
     except OSError:
-        return  # a folder that cannot be written to is hashed each time
+        return  # a version in a read-only folder is hashed each time
 
 
 def _file(folder: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Keys: what a context is found by in the index: the typed text, and the values of columns that say something."""
+"""Keys of contexts in the index: the typed text, and the values of informative context columns."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,30 +11,30 @@ if TYPE_CHECKING:
     from wayword.completion.expected_utility import GraphRetriever
 
 BETWEEN = "\x1f"
-"""Between the parts of a key. No normalised text contains it."""
+"""Separator of the parts of a key. No normalised text contains it."""
 NOTHING = "\x1e"
-"""For a column of which nothing is known."""
+"""Stands for a missing or unknown value."""
 _ESCAPED = str.maketrans({"\x00": "\x1e0", "\x1e": "\x1e1", "\x1f": "\x1e2"})
-"""Values may contain anything; keys may not contain NUL, at which the trie stops reading."""
+"""Escapes of NUL and of the two characters above in values; the trie ends a key at NUL."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The context columns that change what is wanted, with the values that are known to."""
+    """The informative context columns, with the known values of each."""
 
     values: dict[str, list[str]]
 
     @classmethod
     def of(cls, retriever: "GraphRetriever") -> "Columns":
-        """Those that the retriever was given."""
-        found: dict[str, list[str]] = {}
+        """The columns and values that the retriever has affinities for."""
+        known: dict[str, list[str]] = {}
         for affinity in (retriever.documents_in, retriever.queries_in):
             for column, values in (affinity.values if affinity else {}).items():
-                found[column] = list(dict.fromkeys([*found.get(column, []), *values]))
-        return cls(found)
+                known[column] = list(dict.fromkeys([*known.get(column, []), *values]))
+        return cls(known)
 
     def key(self, typed: str, context: Mapping[str, Any]) -> str:
-        """Of a normalised text in a context; what is not known says nothing.
+        """The key of a normalised text in a context; unknown columns and values are ignored.
 
         >>> shops = Columns({"shop": ["de", "fr"]})
         >>> shops.key("tv", {"shop": "de"}), shops.key("tv", {"shop": "xx"}), shops.key("tv", {})
@@ -44,7 +44,7 @@ class Columns:
         return BETWEEN.join([typed, *given]) if any(value != NOTHING for value in given) else typed
 
     def split(self, key: str) -> tuple[str, dict[str, str]]:
-        """The text and the known values that make a key.
+        """Split a key into the text and the context values.
 
         >>> Columns({"shop": ["de"], "device": ["phone"]}).split("tv\\x1f\\x1e\\x1fphone")
         ('tv', {'device': 'phone'})
@@ -62,7 +62,7 @@ class Columns:
         return {column: frozenset(values) for column, values in self.values.items()}
 
     def table(self, typed: Sequence[str], context: Mapping[str, Any]) -> "pa.Table":
-        """Contexts as the retriever takes them."""
+        """A table of contexts for the retriever: the texts, all with the same context values."""
         import pyarrow as pa
 
         from wayword.logs.contexts import PREFIX
@@ -74,7 +74,7 @@ class Columns:
         return pa.table({PREFIX: pa.array(typed, pa.string()), **given})
 
     def logged(self, contexts: "pa.Table", most: int) -> "pa.Table":
-        """The log's distinct contexts with at least one known value, at most so many."""
+        """The distinct logged contexts with at least one known value, at most `most`."""
         if not self.values:
             return self.table([], {})
         import pyarrow as pa
@@ -98,7 +98,7 @@ class Columns:
         return table.group_by(table.column_names, use_threads=False).aggregate([]).slice(0, most)
 
     def keys(self, contexts: "pa.Table") -> list[str]:
-        """One for each row of `logged`."""
+        """The key of each row of `logged`."""
         from wayword.logs.contexts import PREFIX
 
         given = (contexts[column].to_pylist() for column in self.values)
@@ -113,7 +113,7 @@ def _plain(value: str) -> str:
 
 
 def as_text(value: Any) -> str | None:
-    """A value as the log's tables have it. Half a surrogate pair is no text; it becomes a question mark.
+    """A context value as text, as in the log's tables. A lone surrogate becomes a question mark.
 
     >>> as_text(True), as_text("\\ud800"), as_text(None)
     ('true', '?', None)

@@ -1,4 +1,4 @@
-"""The bytes of finished lists, copied by compiled code: apart, so that reading an index does not load the compiler."""
+"""Copies the texts of completion lists with compiled code; a separate module, so that reading needs no Numba."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from wayword.numba_jit import compiled
 
 @compiled
 def fill(lines: Any, lists: Any, last: Any, texts: Any) -> None:
-    """Copy the texts of each list's queries, up to the `last`, into its line; the line ends are there already."""
+    """Copy the texts of each list's queries, up to `last`, into its line, which already contains the line ends."""
     (line_offsets, line), (first, query, _), (text_offsets, text) = lines, lists, texts
     for i in range(len(last)):
         at = line_offsets[i]

@@ -1,11 +1,11 @@
-"""Overrides: what a team decides about completions by hand, at once and without training.
+"""Overrides: denied, deleted and pinned completions, edited by hand and effective without training.
 
 `overrides.json` beside the versions of an index:
 
     {"deny": ["some query"], "delete": ["another"], "pin": {"typed text": ["first", "second"]}}
 
-What is denied is not shown. What is deleted is not shown either, and is left out of the next index altogether. What is
-pinned to a text comes first for it, in the order given, each once, whether or not the index knows it, unless it is
+Denied queries are not shown. Deleted queries are not shown, and the next index does not contain them. Queries pinned
+to a text come first for it, in the given order, each once, even if the index does not contain them, unless they are
 denied or deleted.
 """
 
@@ -27,32 +27,34 @@ LARGEST = 50_000_000
 
 @dataclass(frozen=True)
 class Overrides:
-    """Texts are normalised, but for pinned queries: these are shown as they were given."""
+    """Manual decisions. Texts are normalised, except pinned queries, which are shown as given."""
 
     deny: frozenset[str] = frozenset()
     delete: frozenset[str] = frozenset()
     pin: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     tag: str = field(default="", compare=False)
-    """Another one for another file."""
+    """Checksum of the file."""
 
     @classmethod
     def load(cls, folder: Path) -> "Overrides":
-        """Those of a folder; none where there is no file."""
+        """Read the overrides of a folder; without a file there are none."""
         file = folder / FILE
         try:
             if file.stat().st_size > LARGEST:
-                raise WaywordError(f"{file} is larger than {LARGEST:,} bytes.")
+                raise WaywordError(
+                    f"{file} is larger than {LARGEST:,} bytes. Remove entries that are no longer needed."
+                )
             text = file.read_text(encoding="utf-8")
-            found = json.loads(text)
+            content = json.loads(text)
         except FileNotFoundError:
             return cls()
         except (OSError, ValueError, RecursionError) as problem:
             raise WaywordError(f"Cannot read {file}: {problem}") from problem
-        return replace(cls.parse(found, str(file)), tag=f"{zlib.crc32(text.encode()):08x}")
+        return replace(cls.parse(content, str(file)), tag=f"{zlib.crc32(text.encode()):08x}")
 
     @classmethod
     def parse(cls, given: Any, where: str = "overrides") -> "Overrides":
-        """Check plain values.
+        """Validate plain JSON values.
 
         >>> Overrides.parse({"deny": ["TV  Stand!"]}).deny
         frozenset({'tv stand'})
@@ -82,11 +84,11 @@ class Overrides:
 
     @property
     def hidden(self) -> frozenset[str]:
-        """What is never shown."""
+        """Queries that are never shown: denied and deleted ones."""
         return self.deny | self.delete
 
     def plain(self) -> dict[str, Any]:
-        """What `parse` reads."""
+        """Plain JSON values, as read by `parse`."""
         return {
             "deny": sorted(self.deny),
             "delete": sorted(self.delete),
@@ -94,7 +96,7 @@ class Overrides:
         }
 
     def save(self, folder: Path) -> None:
-        """All of it or nothing."""
+        """Write the file atomically."""
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(folder / FILE, json.dumps(self.plain(), indent=2, ensure_ascii=False) + "\n")
 

@@ -1,4 +1,4 @@
-"""Pages: where each query leads, for people: the first results, with titles, and how surely each is looked at."""
+"""Result pages: the first results of each query, with titles and examination probabilities, for display."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,18 +15,18 @@ from wayword.store.compressed_rows import WeightedRows
 from wayword.store.strings import Strings
 
 LONGEST = 10
-"""So many results of each query are kept."""
+"""Number of results stored per query."""
 
 
 class Document(NamedTuple):
-    """The name that the search engine knows it by, and the one for people, if there is any."""
+    """The document id of the search engine, and the title, if there is one."""
 
     document: str
     title: str | None
 
 
 class Result(NamedTuple):
-    """A line of a result page: which document, at which rank, and how surely it is looked at there."""
+    """A result of a query: document number, rank, and exposure (examination probability at that rank)."""
 
     number: int
     rank: int
@@ -51,8 +51,8 @@ class Pages:
         queries: int,
         kept: NDArray[np.bool_],
     ) -> "Pages":
-        """Of the queries that are kept. `returned` are the exposures, documents × queries; `rankings` the same pairs
-        with their ranks."""
+        """Build the pages of the `kept` queries from the exposures `returned` (documents × queries) and the same
+        pairs with ranks, `rankings`."""
         exposures = csr_array(returned.matrix(queries).T.tocsr())
         exposures.sort_indices()
         query, document, rank = (rankings[name].to_numpy() for name in ("query", "document", "rank"))
@@ -73,7 +73,7 @@ class Pages:
         )
 
     def save(self, folder: Path) -> None:
-        """Files that `load` maps into memory."""
+        """Write the files that `load` maps into memory."""
         folder.mkdir()
         self.results.save(folder, "results")
         np.save(folder / "rank.npy", self.rank, allow_pickle=False)
@@ -89,7 +89,7 @@ class Pages:
         return cls(results, rank, names, Strings.load(folder, "titles", len(names)))
 
     def of_query(self, query: int) -> Iterator[Result]:
-        """Its results, best rank first."""
+        """The results of a query, best rank first."""
         at, results = self.results.span(query), self.results
         rows = zip(
             results.values[at].tolist(), self.rank[at].tolist(), results.weights[at].tolist(), strict=True
@@ -97,5 +97,5 @@ class Pages:
         return (Result(*row) for row in rows)
 
     def document(self, number: int) -> Document:
-        """By its number."""
+        """The document with this number."""
         return Document(self.names[number], self.titles[number] or None)

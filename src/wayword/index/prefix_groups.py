@@ -1,4 +1,4 @@
-"""Known texts: every beginning of every query, and which of them may become the same queries, so share a list."""
+"""Groups of prefixes that are completed by the same queries, and so share a completion list."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,22 +11,22 @@ from wayword.text import LONGEST_CUT, cut_ends
 
 
 @dataclass(frozen=True)
-class KnownTexts:
-    """`typed[i]` belongs to the group `group[i]`, of which `example[group[i]]` is one."""
+class PrefixGroups:
+    """Prefix `typed[i]` belongs to group `group[i]`, which `example[group[i]]` represents."""
 
     typed: list[str]
     group: NDArray[np.int64]
     example: list[str]
 
 
-def known_texts(texts: Sequence[str]) -> KnownTexts:
-    """All beginnings of sorted, distinct texts, cut between graphemes, and the texts themselves.
+def group_prefixes(texts: Sequence[str]) -> PrefixGroups:
+    """Group all prefixes, cut between graphemes, of sorted, distinct texts, the texts included.
 
-    Two beginnings of the same texts are one group. A text that others go on from is a group of its own: what is
-    already typed is not suggested.
+    Prefixes of the same texts are one group. A text that is a prefix of other texts is a group of its own, because a
+    query that is already typed is not suggested.
 
-    >>> found = known_texts(["tv", "tv stand", "tv stands"])
-    >>> [(typed, found.example[group]) for typed, group in zip(found.typed, found.group, strict=True)]
+    >>> groups = group_prefixes(["tv", "tv stand", "tv stands"])
+    >>> [(typed, groups.example[group]) for typed, group in zip(groups.typed, groups.group, strict=True)]
     ... # doctest: +NORMALIZE_WHITESPACE
     [('t', 't'), ('tv', 'tv'), ('tv s', 'tv s'), ('tv st', 'tv s'), ('tv sta', 'tv s'), ('tv stan', 'tv s'),
      ('tv stand', 'tv stand'), ('tv stands', 'tv stands')]
@@ -54,7 +54,7 @@ def known_texts(texts: Sequence[str]) -> KnownTexts:
 
 
 def _shared(one: str, other: str) -> int:
-    """How many first characters are the same."""
+    """Length of the common prefix."""
     for place, (a, b) in enumerate(zip(one, other, strict=False)):
         if a != b:
             return place
@@ -62,18 +62,18 @@ def _shared(one: str, other: str) -> int:
 
 
 def _next_smaller(values: NDArray[np.int64]) -> list[int]:
-    """For each place, the next one with a smaller value; the end where there is none."""
-    found, waiting = [len(values)] * len(values), list[int]()
+    """For each position, the next position with a smaller value, or the end."""
+    following, waiting = [len(values)] * len(values), list[int]()
     for place, value in enumerate(values.tolist()):
         while waiting and values[waiting[-1]] > value:
-            found[waiting.pop()] = place
+            following[waiting.pop()] = place
         waiting.append(place)
-    return found
+    return following
 
 
-def _in_order(typed: list[str], group: NDArray[np.int64]) -> KnownTexts:
-    """Groups numbered as their first texts come, which stand for them."""
+def _in_order(typed: list[str], group: NDArray[np.int64]) -> PrefixGroups:
+    """Number groups in the order of their first prefixes, which represent them."""
     _, first, inverse = np.unique(group, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first, kind="stable")] = np.arange(len(first))
-    return KnownTexts(typed, rank[inverse], [typed[i] for i in np.sort(first).tolist()])
+    return PrefixGroups(typed, rank[inverse], [typed[i] for i in np.sort(first).tolist()])

@@ -1,7 +1,7 @@
-"""Withheld queries: what people have typed but others must not be shown.
+"""Privacy filter: queries that look like personal data and must not be suggested to others.
 
-Nobody means to publish an e-mail address by searching for it. What looks like one, or like a card or phone number, is
-withheld by default; so can be what fewer than so many people have searched for.
+Queries that look like an e-mail address, a card number or a phone number are withheld by default. Queries with few
+users can be withheld too (`[index] min_users`).
 """
 
 import re
@@ -12,14 +12,14 @@ from functools import partial
 _EMAIL = re.compile(r"[^\s@]@[^\s@]{1,255}[. ][^\s@.]{2,}")
 _EMAIL_BEGUN = re.compile(r"[^\s@]@")
 _RUN = re.compile(r"(?<!\w)[+(]{0,2}\d+(?:[ .\-/()]{1,2}\d+)*(?!\w)")
-"""Digits in groups."""
+"""Groups of digits with separators."""
 _GROUP = re.compile(r"([+(]*)(\d+)")
-MOST_GROUPS = 12
-"""So many groups of digits are one number at most."""
+MAX_GROUPS = 12
+"""Maximum number of digit groups in one number."""
 
 
 def looks_like_email(text: str) -> bool:
-    """Normalised texts have a space where the address has a dot.
+    """Whether a text contains an e-mail address; normalisation turns its dot into a space.
 
     >>> [looks_like_email(text) for text in ("ann@example.org", "ann@example org", "c@t", "mail @ work")]
     [True, True, False, False]
@@ -28,7 +28,7 @@ def looks_like_email(text: str) -> bool:
 
 
 def looks_like_card(text: str) -> bool:
-    """13 to 19 digits, however they are grouped, with the check digit that card numbers have.
+    """Whether a text contains 13 to 19 digits, in any grouping, with a valid Luhn check digit.
 
     >>> [looks_like_card(text) for text in ("4111 1111 1111 1111", "4111-1111-1111-1112", "978 3 16 148410 0")]
     [True, False, False]
@@ -48,7 +48,7 @@ def _luhn(digits: str) -> bool:
 
 
 def looks_like_phone(text: str) -> bool:
-    """8 to 15 digits that begin as phone numbers are written: with +, 0 or a bracket; or 3-3-4 of them.
+    """Whether a text contains 8 to 15 digits that start with +, 0 or a bracket, or groups of 3, 3 and 4 digits.
 
     >>> [looks_like_phone(text) for text in ("+49 30 1234567", "0301234567", "(212) 555-0123", "212-555-0123")]
     [True, True, True, True]
@@ -70,21 +70,21 @@ def _has_phone(groups: list[tuple[str, str]]) -> bool:
     return any(
         8 <= sum(lengths[place:last]) <= 15
         for place in starts
-        for last in range(place + 1, min(place + MOST_GROUPS, len(groups)) + 1)
+        for last in range(place + 1, min(place + MAX_GROUPS, len(groups)) + 1)
     )
 
 
 def _runs(text: str) -> Iterator[list[tuple[str, str]]]:
-    """Groups of digits that stand together, each with the + or bracket before it; digits of any script."""
+    """Adjacent groups of digits of any script, each with the + or bracket before it."""
     plain = "".join(str(unicodedata.digit(c)) if c.isdigit() else c for c in text)
     for run in _RUN.finditer(plain):
         yield _GROUP.findall(run[0])
 
 
 def _numbers(groups: list[str]) -> Iterator[str]:
-    """Every number that neighbouring groups make."""
+    """Every number formed by consecutive groups."""
     for first in range(len(groups)):
-        for last in range(first + 1, min(first + MOST_GROUPS, len(groups)) + 1):
+        for last in range(first + 1, min(first + MAX_GROUPS, len(groups)) + 1):
             yield "".join(groups[first:last])
 
 
@@ -96,14 +96,14 @@ PATTERNS: dict[str, Callable[[str], bool]] = {
 
 
 def matching(texts: Iterable[str], patterns: Iterable[str]) -> list[bool]:
-    """Of each text, whether it looks like one of these."""
+    """Whether each text matches one of the patterns."""
     return list(map(partial(_any, [PATTERNS[name] for name in patterns]), texts))
 
 
-def beginning(texts: Iterable[str], patterns: Iterable[str]) -> list[bool]:
-    """Of each text that somebody had typed so far, whether it looks like one of these, or begins an address.
+def matching_prefixes(texts: Iterable[str], patterns: Iterable[str]) -> list[bool]:
+    """Whether each prefix matches one of the patterns or the start of an e-mail address.
 
-    >>> beginning(["bob ray@exa", "mail @ home"], ["email"])
+    >>> matching_prefixes(["bob ray@exa", "mail @ home"], ["email"])
     [True, False]
     """
     names = list(patterns)
@@ -114,5 +114,5 @@ def beginning(texts: Iterable[str], patterns: Iterable[str]) -> list[bool]:
 
 
 def _any(tests: list[Callable[[str], bool]], text: str) -> bool:
-    """Most texts have neither an @ nor seven digits, which is quickly seen."""
+    """Whether a test matches. Texts without an @ and with fewer than seven digits are skipped, which is fast."""
     return ("@" in text or sum(map(str.isdigit, text)) >= 7) and any(test(text) for test in tests)

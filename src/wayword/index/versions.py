@@ -1,10 +1,10 @@
-"""Versions of an index: folders beside each other, and a pointer to the current one that is swapped atomically.
+"""Versions of an index: sibling folders, and a pointer to the current one that is swapped atomically.
 
-    current                  the name of the version that is served
-    overrides.json           what a team has decided by hand, for all versions
+    current                  name of the served version
+    overrides.json           manual decisions, for all versions
     <16 hexadecimal digits>/ a version, sealed: its `artefact.json` lists every file with its hash
 
-A version is complete before it gets its name, so a killed build leaves nothing that could be served.
+A version gets its name when it is complete, so a killed build leaves nothing that could be served.
 """
 
 import fcntl
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from wayword.errors import WorkspaceError
-from wayword.index import integrity as verified
+from wayword.index import integrity
 from wayword.store import disk
 from wayword.store.artefact import (
     RECEIPT,
@@ -27,16 +27,16 @@ from wayword.store.artefact import (
 )
 
 ROOT = "index"
-"""Where a workspace keeps them."""
+"""Folder of the versions in a workspace."""
 CURRENT = "current"
 _NAME = re.compile(r"[0-9a-f]{16}")
 
 
 def current(root: Path) -> Path:
     """The folder of the current version."""
-    name = _pointed(root)
+    name = _read_pointer(root)
     if name is None:
-        raise WorkspaceError(f"There is no index in {root}. Make one with `wayword index WORKSPACE`.")
+        raise WorkspaceError(f"There is no index in {root}. Build one with `wayword index WORKSPACE`.")
     if not _NAME.fullmatch(name):
         raise WorkspaceError(
             f"Found {name[:40]!r} in {root / CURRENT}; expected the name of a version. "
@@ -45,8 +45,8 @@ def current(root: Path) -> Path:
     return root / name
 
 
-def _pointed(root: Path) -> str | None:
-    """What the pointer says, whatever that is."""
+def _read_pointer(root: Path) -> str | None:
+    """Content of the pointer file, unchecked; None if it cannot be read."""
     try:
         return (root / CURRENT).read_text(encoding="utf-8").strip()
     except (OSError, ValueError):
@@ -56,16 +56,16 @@ def _pointed(root: Path) -> str | None:
 def publish(
     root: Path, version: str, make: Callable[[Path], dict[str, Any]], *, keep: int
 ) -> tuple[Path, bool]:
-    """The folder of a version, made current; made only if it is not there yet. Says whether it was made."""
+    """Write a version unless it exists, and make it current. Returns its folder and whether it was written."""
     folder = root / version
     try:
         with _locked(root):
             made = damage(folder, thorough=True) is not None
             if made:
                 make_whole(folder, make)
-                _close(folder)
-                verified.stamp(folder)
-            if made or _pointed(root) != version:
+                _make_read_only(folder)
+                integrity.stamp(folder)
+            if made or _read_pointer(root) != version:
                 point(root, version)
             _prune(root, version, keep)
     except Exception as problem:
@@ -76,43 +76,47 @@ def publish(
 
 
 def point(root: Path, version: str) -> None:
-    """Make a version the current one: an older one again, if the newest is not good."""
+    """Make an existing version current, for example to roll back."""
     if not _NAME.fullmatch(version):
         raise WorkspaceError(f"Found the version {version[:40]!r}; expected 16 hexadecimal digits.")
     if problem := damage(root / version, thorough=False):
-        raise WorkspaceError(f"The version {version} cannot be served: {problem}.")
+        raise WorkspaceError(
+            f"The version {version} cannot be served: {problem}. Build it again with `wayword index WORKSPACE`."
+        )
     write_atomically(root / CURRENT, version + "\n")
 
 
 def versions(root: Path) -> list[str]:
-    """All complete versions, the newest last."""
-    found = [path for path in root.iterdir() if _NAME.fullmatch(path.name) and (path / RECEIPT).exists()]
-    return [path.name for path in sorted(found, key=lambda path: (path.stat().st_mtime_ns, path.name))]
+    """Names of all complete versions, the newest last."""
+    complete = [path for path in root.iterdir() if _NAME.fullmatch(path.name) and (path / RECEIPT).exists()]
+    return [path.name for path in sorted(complete, key=lambda path: (path.stat().st_mtime_ns, path.name))]
 
 
-def _close(folder: Path) -> None:
-    """Servers map these files: who writes into one, or cuts it short, ends them. So nobody may by mistake."""
+def _make_read_only(folder: Path) -> None:
+    """Make all files read-only: servers map them into memory and would crash if one were truncated."""
     for path in folder.rglob("*"):
         if path.is_file():
             path.chmod(0o444)
 
 
 def _prune(root: Path, version: str, keep: int) -> None:
-    """Remove the oldest versions. A server that still has one open keeps it until it closes it."""
+    """Remove the oldest versions. A server that has one open can read it until it closes it."""
     for old in [name for name in versions(root) if name != version][: -(keep - 1) or None]:
         shutil.rmtree(root / old, ignore_errors=True)
-        verified.forget(root / old)
+        integrity.forget(root / old)
 
 
 @contextmanager
 def _locked(root: Path) -> Iterator[None]:
-    """One build at a time; what a killed one left is removed."""
+    """Hold the build lock, and remove the remains of killed builds."""
     root.mkdir(parents=True, exist_ok=True)
     with (root / ".lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise WorkspaceError(f"Another process is writing {root}. Wait for it.") from None
+            raise WorkspaceError(
+                f"Another process is writing {root}. Try again when it has finished."
+            ) from None
         for left in root.glob(f"{UNFINISHED}*"):
             shutil.rmtree(left, ignore_errors=True)
         yield

@@ -1,4 +1,4 @@
-"""Validation: every check finds its offending rows, and a log with any is refused with a count and five examples."""
+"""Validation: each check selects invalid rows; any such row raises an error with their count and five examples."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,12 +9,12 @@ from wayword.logs.columns import CONTEXT, Columns
 
 EXAMPLES = 5
 LARGEST = 1e100
-"""The largest number of a context column: its square, summed over a log, is still a number."""
+"""Largest absolute value in a context column; the sum of squares over a log stays finite."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """Rows of `table` that satisfy `bad` are wrong; `found` says what they have, `expected` what they should."""
+    """Rows of `table` that satisfy the SQL condition `bad` are invalid; the message has `found` and `expected`."""
 
     found: str
     expected: str
@@ -104,7 +104,7 @@ RANKINGS_CHECKS = (
 
 
 def context_checks(engine: Engine, columns: Columns) -> tuple[Check, ...]:
-    """One value per search and context column, since a context is what is known when we complete; no huge number."""
+    """Checks of context columns: one value per search (known at completion time), no infinite or huge number."""
     kinds = engine.columns("typed")
     checks = []
     for name, stored in zip(columns.context, columns.stored, strict=True):
@@ -126,7 +126,7 @@ def context_checks(engine: Engine, columns: Columns) -> tuple[Check, ...]:
 
 
 def enforce(engine: Engine, checks: tuple[Check, ...], *, source: str) -> None:
-    """Run the checks in order and refuse the source with all that failed."""
+    """Run the checks in order; raise one `LogError` with all that failed."""
     problems = [problem for check in checks if (problem := _problem(engine, check))]
     if problems:
         raise LogError(f"{source} cannot be used:\n" + "\n".join(problems))
@@ -157,7 +157,7 @@ _INTERNAL = ("input_row", "text", "untyped")
 
 
 def describe(row: dict[str, Any]) -> str:
-    """One offending row for people: its place in the file first, values as given, what it does not have left out."""
+    """Format an invalid row for a message: row number, then the given values without nulls."""
     place = f"row {row['input_row'] + 1}: " if "input_row" in row else ""
     given = {name: value for name, value in row.items() if value is not None and name not in _INTERNAL}
     shown = {

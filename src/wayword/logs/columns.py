@@ -1,4 +1,4 @@
-"""The columns of a log, and how they arrive: typed, but nothing dropped or guessed yet."""
+"""The columns of a log, and their conversion to typed columns; no row is dropped."""
 
 from dataclasses import dataclass
 
@@ -9,12 +9,12 @@ REQUIRED = ("query", "document", "rank")
 JUDGED = ("query", "document", "grade")
 OPTIONAL = ("prefix", "search_id", "weight", "user", "time")
 CONTEXT = "context_"
-"""Stands before the name of a context column in every table, so that none can be taken for one of ours."""
+"""Prefix of context column names in every table, so that they cannot collide with other columns."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns a log has: `context` are those that Wayword does not know by name."""
+    """The columns of a log; `context` are those without a predefined meaning."""
 
     names: tuple[str, ...]
     context: tuple[str, ...]
@@ -22,16 +22,16 @@ class Columns:
 
     @property
     def stored(self) -> tuple[str, ...]:
-        """The context columns as tables name them."""
+        """Names of the context columns in the tables."""
         return tuple(CONTEXT + name for name in self.context)
 
     def has(self, name: str) -> bool:
-        """Whether the log came with this column."""
+        """Whether the log has this column."""
         return name in self.names
 
 
 def find(engine: Engine, raw: str, *, judged: bool, source: str) -> Columns:
-    """Look at a raw table's columns; the required ones must be there."""
+    """The columns of a raw table; a missing required column raises `LogError`."""
     names = tuple(name for name in engine.columns(raw) if name != "input_row")
     required = JUDGED if judged else REQUIRED
     missing = [name for name in required if name not in names]
@@ -46,7 +46,7 @@ def find(engine: Engine, raw: str, *, judged: bool, source: str) -> Columns:
 
 
 def typed(engine: Engine, raw: str, columns: Columns) -> None:
-    """Step `rows`: one row per raw row, every known column of its type (null where it has no such value)."""
+    """Step `rows`: one row per raw row with typed columns; null where a value cannot be converted."""
 
     def text(name: str) -> str:
         return as_text(engine, raw, name) if columns.has(name) else "CAST(NULL AS STRING)"
@@ -73,7 +73,7 @@ def typed(engine: Engine, raw: str, columns: Columns) -> None:
 
 
 def as_text(engine: Engine, table: str, name: str) -> str:
-    """SQL for a column as text. Whole numbers lose the ".0" that they get where a column of integers has gaps."""
+    """SQL for a column as text. Integral floats lose the ".0" that integer columns with nulls get."""
     column = engine.quote(name)
     text = f"CAST({column} AS STRING)"
     if engine.columns(table)[name].upper() not in ("FLOAT", "DOUBLE"):
@@ -83,9 +83,9 @@ def as_text(engine: Engine, table: str, name: str) -> str:
 
 
 def _context(engine: Engine, raw: str, name: str) -> str:
-    """A context column is a number where all of its values are, whatever the file says of its type.
+    """SQL for a context column: a number if all of its values are numeric, whatever its type in the file.
 
-    So a CSV file, in which everything is text, gives the same table as any other. NaN and empty text are missing.
+    So a CSV file, in which every value is text, gives the same table as Parquet. NaN and empty text count as missing.
     """
     text, number = (context_value(engine, raw, name, number=number) for number in (False, True))
     counts = engine.arrow(
@@ -95,7 +95,7 @@ def _context(engine: Engine, raw: str, name: str) -> str:
 
 
 def context_value(engine: Engine, table: str, name: str, *, number: bool) -> str:
-    """SQL for a context column as the log stores it, as text or as a number; null where it has no such value."""
+    """SQL for a context column as text or as a number, as the log stores it; null where a value cannot be converted."""
     text = f"NULLIF({as_text(engine, table, name)}, '')"
     value = f"TRY_CAST({text} AS DOUBLE)"
     return f"CASE WHEN isnan({value}) THEN NULL ELSE {value} END" if number else text

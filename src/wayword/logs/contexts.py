@@ -1,4 +1,4 @@
-"""Contexts as arrays: what is known when we complete. A table with the column `prefix` and any extra columns."""
+"""Contexts as arrays. A context is what is known at completion time: a table with `prefix` and any extra columns."""
 
 import json
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class ContextColumns:
 
     @classmethod
     def fit(cls, contexts: pa.Table) -> "ContextColumns":
-        """Learn the columns of a table of contexts."""
+        """Fit categories and scales to a table of contexts."""
         categories: dict[str, list[str]] = {}
         scales: dict[str, tuple[float, float]] = {}
         for name in contexts.column_names:
@@ -49,17 +49,19 @@ class ContextColumns:
 
     @property
     def width(self) -> int:
-        """How many numbers stand for the extra columns of one context."""
+        """Number of features of the extra columns."""
         return sum(map(len, self.categories.values())) + len(self.scales)
 
     def matrix(self, contexts: pa.Table) -> NDArray[np.float32]:
-        """One row per context."""
+        """The features of the extra columns, one row per context."""
         blocks = [np.zeros((contexts.num_rows, 0), dtype=np.float32)]
         for name, values in self.categories.items():
             block = np.zeros((contexts.num_rows, len(values)), dtype=np.float32)
             if name in contexts.column_names:
-                found = pc.index_in(contexts[name].cast(pa.string()), value_set=pa.array(values, pa.string()))
-                place = found.fill_null(-1).to_numpy()
+                category = pc.index_in(
+                    contexts[name].cast(pa.string()), value_set=pa.array(values, pa.string())
+                )
+                place = category.fill_null(-1).to_numpy()
                 rows = np.flatnonzero(place >= 0)
                 block[rows, place[rows]] = 1.0
             blocks.append(block)
@@ -86,5 +88,5 @@ class ContextColumns:
 
 
 def from_prefixes(prefixes: list[str]) -> pa.Table:
-    """A table of contexts that know nothing but the (normalised) prefix."""
+    """A table of contexts with (normalised) prefixes and no extra columns."""
     return pa.table({PREFIX: pa.array(prefixes, pa.string())})

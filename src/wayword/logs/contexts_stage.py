@@ -1,4 +1,4 @@
-"""contexts: `instances` (which search shows which context) and `contexts`."""
+"""Stage `contexts`: the distinct `contexts`, and `instances`, the contexts of each search."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from wayword.store.stage import Folders, Report
 
 
 def write(out: Path, at: Folders, config: PrefixConfig) -> Report:
-    """Fill `out`."""
+    """Write `instances` and `contexts`."""
     with tables_in(out) as engine:
         tables.fetch(engine, at["rankings"], "numbered_searches", "numbered_clicks")
         report = prefixes.build(engine, config, [CONTEXT + name for name in context_columns(at["log"])])
@@ -24,6 +24,6 @@ def write(out: Path, at: Folders, config: PrefixConfig) -> Report:
 
 
 def load(folder: Path) -> pa.Table:
-    """The contexts without their numbers, columns named as in the log: row i is context i."""
+    """Read the contexts with the column names of the log; row i is context i."""
     contexts = tables.read(folder, "contexts").drop_columns(["context"])
     return contexts.rename_columns([name.removeprefix(CONTEXT) for name in contexts.column_names])

@@ -19,31 +19,31 @@ from wayword.text import normalise_distinct
 
 @dataclass(frozen=True)
 class Log:
-    """What a log held."""
+    """The columns and the counts of a log."""
 
     columns: columns.Columns
     report: dict[str, int]
 
 
 def build(engine: Engine, path: Path, config: LogConfig, *, judged: bool = False) -> Log:
-    """Steps `searches` and `clicks` from a file."""
+    """Steps `searches` and `clicks`: read, validate, normalise and split a file."""
     engine.read("raw", path)
-    found = columns.find(engine, "raw", judged=judged, source=str(path))
-    columns.typed(engine, "raw", found)
+    given = columns.find(engine, "raw", judged=judged, source=str(path))
+    columns.typed(engine, "raw", given)
     if _count(engine, "rows") == 0:
         raise LogError(f"{path} is empty: it has columns but no row. Expected at least one search.")
-    _normalise(engine, found)
+    _normalise(engine, given)
     checks.enforce(engine, checks.JUDGMENT_CHECKS if judged else checks.LOG_CHECKS, source=str(path))
-    whole = (*checks.SEARCH_CHECKS, *checks.context_checks(engine, found))
+    whole = (*checks.SEARCH_CHECKS, *checks.context_checks(engine, given))
     checks.enforce(engine, whole, source=str(path))
-    _searches(engine, found)
-    splits.assign(engine, config, source=str(path), timed=found.has("time"))
+    _searches(engine, given)
+    splits.assign(engine, config, source=str(path), timed=given.has("time"))
     _clicks(engine, judged=judged)
-    return Log(found, _report(engine))
+    return Log(given, _report(engine))
 
 
 def forms(engine: Engine, table: str, sql: str) -> None:
-    """A table (raw, text) of the distinct strings of a query and their normal forms."""
+    """Load `table` (raw, text): the distinct strings that `sql` selects, and their normal forms."""
     raw = [text for text in engine.arrow(sql).column(0).to_pylist() if text is not None]
     known = normalise_distinct(raw)
     engine.load(
@@ -52,30 +52,30 @@ def forms(engine: Engine, table: str, sql: str) -> None:
     )
 
 
-def _normalise(engine: Engine, found: columns.Columns) -> None:
+def _normalise(engine: Engine, given: columns.Columns) -> None:
     """Step `typed`: rows with the normalised query and prefix.
 
-    Where the log has no column search_id, every row is a search, known by its number; a judgment belongs to the
-    search of its query and prefix (no normal form has a line break).
+    Without a column search_id, every row of a click log is a search, identified by its row number; judgments with the
+    same query and prefix are one search (no normal form contains a line break).
     """
     forms(engine, "forms", "SELECT DISTINCT raw_query FROM rows UNION SELECT DISTINCT raw_prefix FROM rows")
     search_id = "r.search_id"
-    if not found.has("search_id"):
+    if not given.has("search_id"):
         of_judgment = "concat(q.text, chr(10), coalesce(p.text, ''))"
-        search_id = of_judgment if found.judged else "CAST(r.input_row AS STRING)"
+        search_id = of_judgment if given.judged else "CAST(r.input_row AS STRING)"
     engine.step(
         "typed",
         f"""
         SELECT r.input_row, {search_id} AS search_id, r.raw_query, q.text AS text,
                NULLIF(p.text, '') AS prefix, p.text = '' AS untyped, r.document_id, r.rank_text, r.rank, r.weight_text,
-               r.weight, r.user_id, r.time_text {"".join(f", r.{engine.quote(n)}" for n in found.stored)}
+               r.weight, r.user_id, r.time_text {"".join(f", r.{engine.quote(n)}" for n in given.stored)}
         FROM rows AS r LEFT JOIN forms AS q ON q.raw = r.raw_query LEFT JOIN forms AS p ON p.raw = r.raw_prefix
         """,
     )
 
 
-def _searches(engine: Engine, found: columns.Columns) -> None:
-    context = "".join(f", min({engine.quote(n)}) AS {engine.quote(n)}" for n in found.stored)
+def _searches(engine: Engine, given: columns.Columns) -> None:
+    context = "".join(f", min({engine.quote(n)}) AS {engine.quote(n)}" for n in given.stored)
     engine.step(
         "unsplit",
         f"""
@@ -88,7 +88,7 @@ def _searches(engine: Engine, found: columns.Columns) -> None:
 
 
 def _clicks(engine: Engine, *, judged: bool) -> None:
-    """Every click counts; a judgment that is there twice is one judgment."""
+    """Step `clicks`. Repeated clicks are kept; repeated judgments are one."""
     engine.step(
         "clicks",
         f"""

@@ -1,7 +1,7 @@
-"""Contexts of searches: the recorded prefix, or one cut from the query where the log has none.
+"""Contexts of searches: the recorded prefix, or one sampled from the query where the log has none.
 
-How often search s shows context x is π_s(x): 1 for a recorded prefix, 1/(number of admissible cuts) for each cut.
-A pass draws one cut per search, by md5 of the search id and the pass, so that every run and engine draws the same.
+π_s(x), the probability of context x in search s, is 1 for a recorded prefix and 1/(number of admissible cuts) for
+each cut. A pass samples one cut per search by md5 of the search id and the pass, so every run and engine agree.
 """
 
 from collections.abc import Sequence
@@ -15,18 +15,18 @@ from wayword.text import cut_ends
 
 
 def table_of_cuts(texts: Sequence[str], config: PrefixConfig) -> pa.Table:
-    """Every admissible cut of every text: text, cut (0-based), cuts (how many there are), prefix.
+    """Every admissible cut of every text: text, cut (0-based), cuts (number of cuts of the text), prefix.
 
     >>> table_of_cuts(["tv"], PrefixConfig()).to_pylist()
     [{'text': 'tv', 'cut': 0, 'cuts': 1, 'prefix': 't'}]
     """
-    found = [(text, cut_ends(text, start=config.start, min_chars=config.min_chars)) for text in texts]
+    ends_of = [(text, cut_ends(text, start=config.start, min_chars=config.min_chars)) for text in texts]
     return pa.table(
         {
-            "text": pa.array([text for text, ends in found for _ in ends], pa.string()),
-            "cut": pa.array([i for _, ends in found for i in range(len(ends))], pa.int32()),
-            "cuts": pa.array([len(ends) for _, ends in found for _ in ends], pa.int32()),
-            "prefix": pa.array([text[:end] for text, ends in found for end in ends], pa.string()),
+            "text": pa.array([text for text, ends in ends_of for _ in ends], pa.string()),
+            "cut": pa.array([i for _, ends in ends_of for i in range(len(ends))], pa.int32()),
+            "cuts": pa.array([len(ends) for _, ends in ends_of for _ in ends], pa.int32()),
+            "prefix": pa.array([text[:end] for text, ends in ends_of for end in ends], pa.string()),
         }
     )
 
@@ -36,7 +36,7 @@ def build(engine: Engine, config: PrefixConfig, context: Sequence[str]) -> dict[
 
     Needs `numbered_searches` and `numbered_clicks`. The retriever's split gives `passes` instances per clicked
     search without a recorded prefix; ranker and test give one per search. Searches whose query is too short to
-    have an admissible cut, and those recorded with nothing typed, are dropped; the answer says how many.
+    have an admissible cut, and those with an empty recorded prefix, are dropped and counted in the report.
     """
     texts = engine.arrow(
         "SELECT DISTINCT text FROM numbered_searches WHERE prefix IS NULL AND NOT untyped ORDER BY text"
@@ -90,8 +90,8 @@ def _report(engine: Engine) -> dict[str, int]:
     ).to_pylist()[0]
     if not counts["instances"]:
         raise LogError(
-            f"None of {counts['dropped']:,} searches has a prefix: their queries are too short to be cut as [prefixes] "
-            "asks, or the log's column `prefix` says that nothing was typed. Lower min_chars, or leave the column out."
+            f"None of {counts['dropped']:,} searches has a prefix: their queries are too short for the cuts of "
+            "[prefixes], or the log's column `prefix` is empty. Lower min_chars, or leave the column out."
         )
     return {
         "distinct contexts": counts["contexts"],

@@ -1,4 +1,4 @@
-"""Which searches train the retriever, which the ranker, and which are kept for the test."""
+"""Split of the searches into training data of the retriever, training data of the ranker, and test data."""
 
 from wayword.config import LogConfig
 from wayword.engines import Engine
@@ -9,7 +9,7 @@ SPLITS = ("retriever", "ranker", "test")
 
 
 def threshold(share: float) -> str:
-    """The first 8 hexadecimal digits below which this share of all md5 sums lies.
+    """The 8 hexadecimal digits below which this share of all md5 sums starts.
 
     Comparing text keeps the split the same on every engine.
 
@@ -20,7 +20,7 @@ def threshold(share: float) -> str:
 
 
 def assign(engine: Engine, config: LogConfig, *, source: str, timed: bool) -> None:
-    """Step `searches`: the searches of `unsplit` with their `split`, by md5 of the search id or by time."""
+    """Step `searches`: assign a `split` to the searches of `unsplit`, by md5 of the search id or by time."""
     bounds: dict[str, str | float]
     both = config.retriever_share + config.ranker_share
     if config.split == "hash":
@@ -52,7 +52,7 @@ def assign(engine: Engine, config: LogConfig, *, source: str, timed: bool) -> No
 
 
 def _clock(engine: Engine, source: str) -> str:
-    """SQL for the time of a row as a number: as it stands where every time is a number, else of an ISO timestamp."""
+    """SQL for the time of a row as a number: the value itself if all are numbers, else the parsed ISO timestamp."""
     number = "TRY_CAST(time_text AS DOUBLE)"
     infinity = "CAST('inf' AS DOUBLE)"
     clocks = (f"CASE WHEN abs({number}) < {infinity} THEN {number} END", engine.instant("time_text"))

@@ -1,4 +1,4 @@
-"""log: `searches` and `clicks` as they were logged, checked, normalised and split."""
+"""Stage `log`: `searches` and `clicks`, validated, normalised and split."""
 
 from pathlib import Path
 
@@ -25,13 +25,13 @@ SEARCH_COLUMNS = (
 
 
 def write(out: Path, source: Path, config: LogConfig, *, judged: bool = False) -> Report:
-    """Fill `out` from the file `source`; `judged` reads it as graded judgments."""
+    """Write the tables from the file `source`; `judged` reads it as graded judgments."""
     with tables_in(out) as engine:
-        found = log.build(engine, source, config, judged=judged)
-        columns = ", ".join([*SEARCH_COLUMNS, *map(engine.quote, found.columns.stored)])
+        built = log.build(engine, source, config, judged=judged)
+        columns = ", ".join([*SEARCH_COLUMNS, *map(engine.quote, built.columns.stored)])
         tables.save(engine, out, "searches", "search", columns)
         tables.save(engine, out, "clicks", "search, document_id, rank, weight")
-    return {**found.report, "context columns": list(found.columns.context)}
+    return {**built.report, "context columns": list(built.columns.context)}
 
 
 def context_columns(folder: Path) -> dict[str, pa.DataType]:

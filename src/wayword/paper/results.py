@@ -17,13 +17,8 @@ from wayword.config import EvaluationConfig
 from wayword.engines import tables
 from wayword.engines.tables import tables_in
 from wayword.errors import LogError
-from wayword.evaluation.estimates import (
-    UTILITY,
-    Outcomes,
-    at_cutoffs,
-    estimate,
-    outcomes,
-)
+from wayword.evaluation.estimates import UTILITY, at_cutoffs, estimate
+from wayword.evaluation.outcomes import Outcomes, outcomes
 from wayword.paper import figures
 from wayword.paper.figures import Series
 from wayword.paper.report.exhibits import Cell, Column, Figure, Interval, Table

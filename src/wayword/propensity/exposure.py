@@ -1,4 +1,4 @@
-"""Exposure: how likely each document is looked at on the result page of each query."""
+"""Exposure: the examination probability of each document on the result page of each query."""
 
 import numpy as np
 import pyarrow as pa
@@ -8,7 +8,7 @@ from wayword.errors import WaywordError
 
 
 def exposure(rankings: pa.Table, propensity: pa.Table, shape: tuple[int, int]) -> csr_array:
-    """The matrix of queries × documents with p[rank], from the tables `rankings` and `propensity`."""
+    """Sparse matrix (queries × documents) of p[rank], from the tables `rankings` and `propensity`."""
     known, p_of_known = propensity["rank"].to_numpy(), propensity["p"].to_numpy()
     by_rank = np.argsort(known)
     ranks, each = np.unique(rankings["rank"].to_numpy(), return_inverse=True)

@@ -1,4 +1,4 @@
-"""Propensity: how likely each rank is looked at. Only ratios matter; a document that is not returned is never seen."""
+"""Propensity: the examination probability of each rank, up to a factor; documents not returned have none."""
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,7 @@ def power_law(rank: ArrayLike, *, alpha: float) -> NDArray[np.float64]:
 
 
 def build(engine: Engine, config: PropensityConfig) -> None:
-    """Step `propensity` (rank, p, low, high) for rank 1 and every rank of the rankings and the clicks."""
+    """Step `propensity` (rank, p, low, high) for rank 1 and every rank in the rankings and the clicks."""
     ranks = engine.arrow(
         """SELECT DISTINCT rank FROM (SELECT rank FROM rankings UNION ALL SELECT rank FROM numbered_clicks
                                      UNION ALL SELECT CAST(1 AS INTEGER) AS rank) AS ranks

@@ -1,4 +1,4 @@
-"""propensity: how likely each rank that occurs is looked at."""
+"""Stage `propensity`: the examination probability of every rank in the data."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from wayword.store.stage import Folders, Report
 
 
 def write(out: Path, at: Folders, config: PropensityConfig) -> Report:
-    """Fill `out`."""
+    """Write `propensity`."""
     with tables_in(out) as engine:
         tables.fetch(engine, at["rankings"], "rankings", "numbered_clicks")
         propensity.build(engine, config)

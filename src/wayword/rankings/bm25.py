@@ -1,12 +1,12 @@
-"""An embedded production ranker: BM25 on Tantivy, in memory, over the names and titles of the documents.
+"""Embedded document ranker: BM25 on Tantivy, in memory, over the names and titles of the documents.
 
 The score of a document is the sum over the query's terms t and the searched fields f of
 
     idf_f(t) · 2.2 · n / (n + 1.2 · (0.25 + 0.75 · length / mean length)),
     idf_f(t) = ln(1 + (N − N_t + ½) / (N_t + ½)),
 
-n the count of t in the field, N the documents, N_t those whose field has t. Equal scores keep the table's
-order. Queries never pass through a query parser, so no character in them is special.
+where n is the count of t in the field, N the number of documents and N_t the number of those whose field contains t.
+Ties keep the table's order. Queries bypass the query parser, so no character in them is special.
 
 >>> documents = pa.table({"document": ["vlc", "mpv"], "title": ["media player", "video player for you"]})
 >>> rank_with_bm25(documents, ["video player", "mpv!", "fish"]).to_pylist()
@@ -32,7 +32,7 @@ from wayword.rankings.terms import document_terms, query_terms
 RANKINGS_SCHEMA = pa.schema([("query", pa.string()), ("document", pa.string()), ("rank", pa.int32())])
 FIELDS = ("name", "title")
 BATCH = 4096
-# A limit, not a reservation: the largest that Tantivy takes, so that one thread writes one segment.
+# A limit, not a reservation: the maximum of Tantivy, so that one thread writes one segment.
 _HEAP_LIMIT = 4_293_000_000
 
 
@@ -47,21 +47,21 @@ def rank_with_bm25(
     """The `depth` best documents of each distinct query, in the given order: columns query, document, rank.
 
     `documents` has the column `document` and the searched `fields`; without a column `name`, the document's
-    id is its name. A query that finds nothing has no row. `progress` counts the answered queries.
+    id is its name. A query without results has no row. `progress` counts the ranked queries.
     """
     _check(documents, fields)
     index = Bm25Index([_texts(documents, field) for field in fields])
     names = documents["document"].cast(pa.string()).combine_chunks()
     batches, distinct, done = [], dict.fromkeys(queries), 0
     for batch in _batches(distinct, BATCH):
-        batches.append(_answers(index, names, batch, depth))
+        batches.append(_rank_batch(index, names, batch, depth))
         done += len(batch)
         progress.advance(done, len(distinct))
     return pa.Table.from_batches(batches, schema=RANKINGS_SCHEMA)
 
 
 class Bm25Index:
-    """An inverted index over parallel columns of text; documents are known by their place in the columns."""
+    """An inverted index over parallel columns of text; a document is identified by its row."""
 
     def __init__(self, columns: Sequence[Sequence[str]]) -> None:
         self._fields = [f"field{number}" for number in range(len(columns))]
@@ -82,7 +82,7 @@ class Bm25Index:
             )
 
     def best(self, query: str, depth: int) -> list[int]:
-        """The places of the `depth` best documents, best first."""
+        """Rows of the `depth` best documents, best first."""
         clauses = [
             (tantivy.Occur.Should, tantivy.Query.term_query(self._schema, field, term, "freq"))
             for term in query_terms(query)
@@ -90,8 +90,8 @@ class Bm25Index:
         ]
         if not clauses or not self._searcher.num_docs:
             return []
-        found = self._searcher.search(tantivy.Query.boolean_query(clauses), depth, count=False)
-        return [address.doc for _, address in found.hits]
+        results = self._searcher.search(tantivy.Query.boolean_query(clauses), depth, count=False)
+        return [address.doc for _, address in results.hits]
 
 
 def _schema(fields: Sequence[str]) -> tantivy.Schema:
@@ -101,26 +101,26 @@ def _schema(fields: Sequence[str]) -> tantivy.Schema:
     return builder.build()
 
 
-def _answers(index: Bm25Index, names: pa.StringArray, queries: list[str], depth: int) -> pa.RecordBatch:
-    found = [index.best(query, depth) for query in queries]
-    lengths = np.fromiter(map(len, found), np.int64, len(found))
+def _rank_batch(index: Bm25Index, names: pa.StringArray, queries: list[str], depth: int) -> pa.RecordBatch:
+    best = [index.best(query, depth) for query in queries]
+    lengths = np.fromiter(map(len, best), np.int64, len(best))
     places: NDArray[np.int64] = np.fromiter(
-        (p for places in found for p in places), np.int64, int(lengths.sum())
+        (p for places in best for p in places), np.int64, int(lengths.sum())
     )
     return pa.RecordBatch.from_arrays(
         [
             pa.array(queries, pa.string()).take(pa.array(np.repeat(np.arange(len(queries)), lengths))),
             names.take(pa.array(places)),
-            pa.array(_counting(lengths).astype(np.int32)),
+            pa.array(_ranks(lengths).astype(np.int32)),
         ],
         schema=RANKINGS_SCHEMA,
     )
 
 
-def _counting(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """1, 2, …, n for each length n, one after the other.
+def _ranks(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Ranks 1, 2, …, n for each length n, concatenated.
 
-    >>> _counting(np.array([2, 0, 3]))
+    >>> _ranks(np.array([2, 0, 3]))
     array([1, 2, 1, 2, 3])
     """
     starts = np.cumsum(lengths) - lengths
@@ -140,12 +140,12 @@ def _texts(documents: pa.Table, field: str) -> list[str]:
 
 
 def _check(documents: pa.Table, fields: Sequence[str]) -> None:
-    found = documents.column_names
-    missing = [name for name in ("document", *fields) if name not in found and name != "name"]
+    columns = documents.column_names
+    missing = [name for name in ("document", *fields) if name not in columns and name != "name"]
     if missing or not fields:
         raise LogError(
             f"The documents have no column {', '.join(map(repr, missing)) or 'to search'}; "
-            f"found: {', '.join(found)}. Expected 'document' and the searched fields."
+            f"found: {', '.join(columns)}. Expected 'document' and the searched fields."
         )
     counts = pc.value_counts(documents["document"].cast(pa.string()).combine_chunks())
     twice = counts.filter(pc.greater(counts.field("counts"), 1)).field("values")

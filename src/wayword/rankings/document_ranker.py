@@ -1,4 +1,4 @@
-"""Document rankers that answer where no production engine can be asked: the contract, and the members built in."""
+"""Document rankers to use where the production engine has no exported rankings: the protocol and the built-in ones."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -22,14 +22,14 @@ class DocumentRanker(Protocol):
         fields: tuple[str, ...] | None = None,
         progress: Progress = SILENT,
     ) -> pa.Table:
-        """Rank `documents` (document, title, …) by their text in `fields`, or by what the pairs `relevant` (query,
-        document) teach. `progress` counts the answered queries."""
+        """Rank `documents` (document, title, …) by their text in `fields`, or by a model trained on the pairs
+        `relevant` (query, document). `progress` counts the ranked queries."""
         ...
 
 
 def bm25(
     documents: pa.Table,
-    relevant: pa.Table,  # noqa: ARG001 (a lexical ranker learns nothing from pairs)
+    relevant: pa.Table,  # noqa: ARG001 (a lexical ranker is not trained)
     queries: Sequence[str],
     *,
     depth: int,
@@ -44,11 +44,11 @@ def bm25(
 
 
 RANKERS: Mapping[str, DocumentRanker] = {"bm25": bm25}
-"""Rankers that need no extra install. `pipeline` adds the paper's."""
+"""Rankers without optional dependencies. `pipeline` adds the paper's."""
 
 
 def ranker_named(name: str, rankers: Mapping[str, DocumentRanker]) -> DocumentRanker:
-    """The ranker of this name, or an error that lists the known ones."""
+    """The ranker of this name; an unknown name raises an error that lists the known ones."""
     if name not in rankers:
         raise WaywordError(f"Found ranker {name!r}; expected one of {', '.join(map(repr, rankers))}.")
     return rankers[name]

@@ -1,4 +1,4 @@
-"""rankings: `queries`, `documents` and `rankings` in numbers, and the log in the same numbers."""
+"""Stage `rankings`: numbers queries and documents, and joins the log with them."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,7 +29,7 @@ def write(
     source: str = "the log",
     progress: Progress,
 ) -> Report:
-    """Fill `out`: from an exported table, or by asking an embedded ranker over a document table.
+    """Write the tables from exported rankings, or with an embedded ranker over a document table.
 
     `source` names the log in messages.
     """
@@ -40,10 +40,10 @@ def write(
             rankings.read(engine, exported)
         elif described is not None:
             ranker = ranker_named(config.ranker, rankers)
-            rankings.ask(engine, described, ranker, depth=config.depth, progress=progress)
+            rankings.rank_logged_queries(engine, described, ranker, depth=config.depth, progress=progress)
         rankings.number(engine, described)
-        strictness = rankings.Strictness(config.on_mismatch, lenient, judged)
-        report = rankings.join_log(engine, strictness, source=source)
+        rules = rankings.MismatchRules(config.on_mismatch, lenient, judged)
+        report = rankings.join_log(engine, rules, source=source)
         for name, order in (
             ("queries", "query"),
             ("documents", "document"),
@@ -59,11 +59,13 @@ def write(
 
 
 def _documents(engine: Engine, path: Path) -> pa.Table:
-    """A document table: `document` (the id) and `title`; a column `name` is searched too where there is one."""
+    """Read a document table: `document` (the id), `title`, and optionally `name`, which is searched too."""
     engine.read("described", path)
     names = [name for name in engine.columns("described") if name != "input_row"]
     if "document" not in names or "title" not in names:
-        raise LogError(f"{path} has the columns {', '.join(names)}; expected document and title.")
+        raise LogError(
+            f"{path} has the columns {', '.join(names)}; expected document and title. Rename them."
+        )
     texts = [name for name in names if name in ("name", "title")]
     columns = ", ".join(f"coalesce({as_text(engine, 'described', name)}, '') AS {name}" for name in texts)
     return engine.arrow(

@@ -1,7 +1,7 @@
-"""Rankings: what the production ranker answers, with queries and documents as numbers, and the log in those numbers.
+"""Rankings of the production engine with numbered queries and documents, and the log joined to them.
 
-Queries are one per normalised text. Where a rankings table holds several raw forms of one text ("TV stand",
-"tv stand"), the form searched most often stands for all, with its own result list, and is the one shown to people.
+There is one query per normalised text. If the rankings have several raw forms of one text ("TV stand", "tv stand"),
+the most frequently searched form represents all: its result list is used, and it is the displayed form.
 """
 
 from collections.abc import Sequence
@@ -21,8 +21,8 @@ from wayword.rankings.document_ranker import DocumentRanker
 
 
 @dataclass(frozen=True)
-class Strictness:
-    """What to do with clicks that the rankings cannot explain."""
+class MismatchRules:
+    """How to treat clicks that contradict the rankings: `on_mismatch` for another rank, `lenient` for no ranking."""
 
     on_mismatch: str = "logged"
     lenient: bool = False
@@ -30,7 +30,7 @@ class Strictness:
 
 
 def read(engine: Engine, path: Path) -> None:
-    """Step `ranked` (raw_query, document, rank) from an exported table, checked."""
+    """Step `ranked` (raw_query, document, rank): read and validate an exported table."""
     engine.read("raw_rankings", path)
     names = [name for name in engine.columns("raw_rankings") if name != "input_row"]
     missing = [name for name in ("query", "document", "rank") if name not in names]
@@ -54,7 +54,7 @@ def read(engine: Engine, path: Path) -> None:
     checks.enforce(engine, checks.RANKINGS_CHECKS, source=str(path))
 
 
-def ask(
+def rank_logged_queries(
     engine: Engine,
     documents: pa.Table,
     ranker: DocumentRanker,
@@ -62,7 +62,7 @@ def ask(
     depth: int,
     progress: Progress = SILENT,
 ) -> None:
-    """Step `ranked` from an embedded ranker, asked for every logged query."""
+    """Step `ranked`: rank the documents for every logged query with an embedded ranker."""
     queries: Sequence[str] = engine.arrow(
         """SELECT raw_query FROM (SELECT text, raw_query, row_number() OVER (PARTITION BY text ORDER BY count(*) DESC,
            raw_query) AS place FROM searches GROUP BY text, raw_query) AS f WHERE place = 1 ORDER BY text"""
@@ -71,8 +71,8 @@ def ask(
         """SELECT DISTINCT s.raw_query AS query, c.document_id AS document FROM clicks AS c
            JOIN searches AS s ON s.search = c.search ORDER BY 1, 2"""
     )
-    answer = ranker(documents, clicked, queries, depth=depth, progress=progress)
-    engine.load("ranked", answer.rename_columns(["raw_query", "document_id", "rank"]))
+    ranked = ranker(documents, clicked, queries, depth=depth, progress=progress)
+    engine.load("ranked", ranked.rename_columns(["raw_query", "document_id", "rank"]))
     _normalise(engine)
 
 
@@ -82,7 +82,7 @@ def _normalise(engine: Engine) -> None:
 
 
 def number(engine: Engine, titles: pa.Table | None) -> None:
-    """Steps `queries`, `documents` and `rankings`: the universe in numbers, ordered by text, so the same everywhere."""
+    """Steps `queries`, `documents` and `rankings`: number queries and documents in text order, so deterministically."""
     engine.step(
         "shown",
         """
@@ -128,8 +128,8 @@ def number(engine: Engine, titles: pa.Table | None) -> None:
 _NO_TITLES = pa.table({"document_id": pa.array([], pa.string()), "title": pa.array([], pa.string())})
 
 
-def join_log(engine: Engine, strictness: Strictness, *, source: str) -> dict[str, Any]:
-    """Steps `numbered_searches` and `numbered_clicks`: the log in numbers; returns what did not fit."""
+def join_log(engine: Engine, rules: MismatchRules, *, source: str) -> dict[str, Any]:
+    """Steps `numbered_searches` and `numbered_clicks`: the log by number. Returns counts of mismatched clicks."""
     engine.step(
         "placed",
         """
@@ -141,15 +141,15 @@ def join_log(engine: Engine, strictness: Strictness, *, source: str) -> dict[str
         LEFT JOIN ranked_forms AS f ON f.raw = s.raw_query
         """,
     )
-    unknown = _unknown(engine, strictness, source)
-    mismatched = f"NOT {_ANOTHER_FORM} AND {_ELSEWHERE}" if not strictness.judged else "false"
-    drift = _drift(engine, mismatched)
-    if strictness.on_mismatch == "error" and drift["mismatched clicks"]:
+    unknown = _clicks_without_ranking(engine, rules, source)
+    mismatched = f"NOT {_ANOTHER_FORM} AND {_ELSEWHERE}" if not rules.judged else "false"
+    drift = _rank_mismatches(engine, mismatched)
+    if rules.on_mismatch == "error" and drift["mismatched clicks"]:
         raise LogError(
-            f"{source}: {drift['mismatched clicks']:,} clicks were logged at another rank than the rankings say, and "
+            f"{source}: {drift['mismatched clicks']:,} clicks were logged at another rank than in the rankings, and "
             f'[rankings] on_mismatch is "error". For example:\n{_examples(engine, f"({mismatched}) AND {_EXPLAINED}")}'
         )
-    keep = _EXPLAINED + (f" AND NOT ({mismatched})" if strictness.on_mismatch == "drop" else "")
+    keep = _EXPLAINED + (f" AND NOT ({mismatched})" if rules.on_mismatch == "drop" else "")
     engine.step("kept", f"SELECT search, document, rank, weight FROM placed WHERE {keep}")
     engine.step("numbered_clicks", "SELECT search, document, rank, weight FROM kept")
     engine.step(
@@ -160,40 +160,42 @@ def join_log(engine: Engine, strictness: Strictness, *, source: str) -> dict[str
         """,
     )
     if engine.arrow("SELECT count(*) AS n FROM numbered_clicks").column("n")[0].as_py() == 0:
-        raise LogError(f"{source}: no click is left. Expected clicks on documents that the rankings contain.")
+        raise LogError(
+            f"{source}: no click is left after the join. Expected clicks on documents that the rankings contain."
+        )
     return {**unknown, **drift}
 
 
 _EXPLAINED = "document IS NOT NULL AND ranked"
 _ELSEWHERE = "(table_rank IS NULL OR table_rank <> rank)"
 _ANOTHER_FORM = "coalesce(another_form, false)"
-"""The click comes from a form of its query that has a result list of its own in the table, which was not taken."""
+"""The raw form of the clicked query has its own result list in the rankings, which was not chosen."""
 
 
-def _unknown(engine: Engine, strictness: Strictness, source: str) -> dict[str, int]:
-    """Clicks on a document that no ranking contains, or from a query without one."""
-    found = {
+def _clicks_without_ranking(engine: Engine, rules: MismatchRules, source: str) -> dict[str, int]:
+    """Count clicks on documents or from queries without a ranking; an error unless `lenient` or `judged`."""
+    conditions = {
         "clicks on documents that no ranking contains": "document IS NULL",
         "clicks from queries without a ranking": "document IS NOT NULL AND NOT ranked",
     }
-    counts = {what: _count(engine, bad) for what, bad in found.items()}
-    if not (strictness.lenient or strictness.judged):
+    counts = {what: _count(engine, bad) for what, bad in conditions.items()}
+    if not (rules.lenient or rules.judged):
         problems = [
-            f"- {n:,} {what}. For example:\n{_examples(engine, found[what])}"
+            f"- {n:,} {what}. For example:\n{_examples(engine, conditions[what])}"
             for what, n in counts.items()
             if n
         ]
         if problems:
             raise LogError(
-                f"{source} and the rankings do not fit together:\n"
+                f"{source} and the rankings do not match:\n"
                 + "\n".join(problems)
                 + "\nExpected the result list "
-                "of every logged query. Export the rankings again, or give --lenient to drop these clicks and go on."
+                "of every logged query. Export the rankings again, or give --lenient to drop these clicks."
             )
     return counts
 
 
-def _drift(engine: Engine, mismatched: str) -> dict[str, Any]:
+def _rank_mismatches(engine: Engine, mismatched: str) -> dict[str, Any]:
     row = engine.arrow(
         f"""
         SELECT count(*) AS explained, count(CASE WHEN {mismatched} THEN 1 END) AS mismatched,

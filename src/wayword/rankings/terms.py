@@ -1,11 +1,11 @@
-"""The terms a text is searched by: its words, or pairs of neighbouring characters in scripts without spaces.
+"""Search terms of a text: words, or character bigrams in scripts without spaces.
 
 >>> query_terms("Video-Player")
 ['video', 'player']
 >>> query_terms("東京タワー 2")
 ['東京', '京タ', 'タワ', 'ワー', '2']
 
-A document is also found by a single character of such a script:
+Documents are also indexed by single characters of such a script:
 
 >>> document_terms("東京tower")
 ['東', '京', '東京', 'tower']
@@ -26,13 +26,13 @@ _GRAPHEME = regex.compile(r"\X")
 
 
 def query_terms(text: str) -> list[str]:
-    """The terms to look for."""
+    """The terms of a query."""
     plain = normalise(text)
     return plain.split(" ") if plain.isascii() and plain else list(_terms(plain, singles=False))
 
 
 def document_terms(text: str) -> list[str]:
-    """The terms to be found by: those of `query_terms`, and single characters of scripts without spaces."""
+    """The indexed terms of a document: those of `query_terms`, and single characters of scripts without spaces."""
     plain = normalise(text)
     return plain.split(" ") if plain.isascii() and plain else list(_terms(plain, singles=True))
 

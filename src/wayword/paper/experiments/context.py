@@ -18,7 +18,7 @@ from wayword.engines.tables import fetch_numbered, tables_in
 from wayword.errors import WaywordError
 from wayword.evaluation import stage as estimates
 from wayword.evaluation.ceiling import ceiling
-from wayword.evaluation.estimates import Outcomes
+from wayword.evaluation.outcomes import Outcomes
 from wayword.logs import contexts_stage as contexts
 from wayword.paper import ranker_stage as ranker
 from wayword.paper import results as measured
