@@ -85,7 +85,7 @@ def stages(settings: Config, inputs: Inputs, reporter: Progress) -> dict[str, St
     after: tuple[str, ...] = (*SUPPLIED, "demand", "completion")
     if not set(PAPER) & set(settings.evaluation.compare):
         return learned | {"estimates": estimates_stage(settings, inputs, after, reporter)}
-    from wayword.paper.plan import retrieval_settings, paper_stages
+    from wayword.paper.plan import paper_stages, retrieval_settings
 
     after = (*after, "retriever", "ranker")
     evaluated = estimates_stage(
