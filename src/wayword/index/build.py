@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from wayword import __version__
 from wayword.completion import stage as completion
 from wayword.completion.diversify import near_duplicates
-from wayword.completion.expected_utility import GraphRetriever, Recorded
+from wayword.completion.expected_utility import ExpectedUtilityRetriever, RecordedPrefixes
 from wayword.completion.popular import popularity
-from wayword.completion.prefix_matcher import Beginnings
-from wayword.completion.sparse_topk import Graph
+from wayword.completion.prefix_matcher import PrefixMatcher
+from wayword.completion.sparse_topk import DemandGraph
 from wayword.config import IndexConfig
 from wayword.engines import tables
 from wayword.index.content import Asked, Content
@@ -84,7 +84,7 @@ def _write(
         ["" if gone else text for text, gone in zip(queries.shown, queries.private.tolist(), strict=True)],
         retriever,
         _asked(workspace, retriever, queries),
-        _pages(workspace, whole.graph.returned, queries),
+        _pages(workspace, whole.graph.exposure, queries),
         near_duplicates(queries.texts) if config.policy == "diverse" else None,
         list(context_columns(workspace.folder("log"))),
     )
@@ -124,22 +124,22 @@ def _few_users(workspace: Workspace, texts: list[str], least: int) -> NDArray[np
     return np.fromiter((count.get(text, 0) < least for text in texts), bool, len(texts))
 
 
-def _served(whole: GraphRetriever, queries: Shown) -> GraphRetriever:
+def _served(whole: ExpectedUtilityRetriever, queries: Shown) -> ExpectedUtilityRetriever:
     """The workspace's retriever, which knows no private text."""
     private = queries.private
-    beginnings = whole.beginnings
+    matcher = whole.matcher
     if private.any():
         wanted = np.zeros(len(queries.texts), bool)
-        wanted[np.asarray(whole.beginnings.wanted)] = True
+        wanted[np.asarray(whole.matcher.matchable)] = True
         blank = ["" if gone else text for text, gone in zip(queries.texts, private.tolist(), strict=True)]
-        beginnings = Beginnings.build(blank, wanted & ~private)
-    returned = whole.graph.returned
-    return GraphRetriever(
+        matcher = PrefixMatcher.build(blank, wanted & ~private)
+    returned = whole.graph.exposure
+    return ExpectedUtilityRetriever(
         _without(queries.texts, private),
-        beginnings,
-        Graph(whole.graph.rates, returned.select(~private[returned.values]), whole.graph.universe),
-        typed=whole.typing,
-        own=whole.own,
+        matcher,
+        DemandGraph(whole.graph.demand, returned.select(~private[returned.values]), whole.graph.universe),
+        prefix_probability=whole.prefix_probability,
+        own_utility=whole.own_utility,
         popularity=queries.popularity,
         recorded=_public(whole.recorded, private, queries.patterns),
         documents_in=whole.documents_in,
@@ -157,7 +157,9 @@ def _without(texts: list[str], private: NDArray[np.bool_]) -> list[str]:
     return kept
 
 
-def _public(recorded: Recorded | None, private: NDArray[np.bool_], patterns: list[str]) -> Recorded | None:
+def _public(
+    recorded: RecordedPrefixes | None, private: NDArray[np.bool_], patterns: list[str]
+) -> RecordedPrefixes | None:
     """Without the prefixes that look private themselves, or led to private queries alone."""
     if recorded is None:
         return None
@@ -165,16 +167,16 @@ def _public(recorded: Recorded | None, private: NDArray[np.bool_], patterns: lis
     searches = recorded.searches
     kept = searches.select(~private[searches.values] & ~withheld[searches.owner])
     rows = np.flatnonzero(kept.lengths > 0)
-    return Recorded(
+    return RecordedPrefixes(
         [recorded.prefixes[row] for row in rows.tolist()],
         WeightedRows.from_lengths(kept.values, kept.lengths[rows], kept.weights),
         recorded.of_query,
     )
 
 
-def _asked(workspace: Workspace, retriever: GraphRetriever, queries: Shown) -> Asked:
+def _asked(workspace: Workspace, retriever: ExpectedUtilityRetriever, queries: Shown) -> Asked:
     """Every beginning of a query that is wanted, every text that was recorded, and the log's own contexts."""
-    wanted = np.asarray(retriever.beginnings.wanted)
+    wanted = np.asarray(retriever.matcher.matchable)
     known = known_texts([queries.texts[number] for number in wanted.tolist()])
     place = dict(zip(known.typed, known.group.tolist(), strict=True))
     examples = list(known.example)
