@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from wayword import __version__
-from wayword.completion.expected_utility import GraphRetriever
-from wayword.completion.prefix_matcher import Beginnings
-from wayword.completion.sparse_topk import Graph
+from wayword.completion.expected_utility import ExpectedUtilityRetriever
+from wayword.completion.prefix_matcher import PrefixMatcher
+from wayword.completion.sparse_topk import DemandGraph
 from wayword.config import IndexConfig
 from wayword.index.content import Content, ListedContexts
 from wayword.index.index import FORMAT
@@ -209,7 +209,7 @@ def _documents(asked: Queries) -> int:
 
 def _retriever(
     asked: Queries, exposures: csr_array, returned: WeightedRows, rng: np.random.Generator
-) -> GraphRetriever:
+) -> ExpectedUtilityRetriever:
     """People who ask want a few of the documents that they get, one of them most."""
     many = len(asked.texts)
     place = exposures.indptr[:-1, None] + (rng.random((many, WANTED)) * SHORTEST_PAGE).astype(np.int64)
@@ -218,13 +218,13 @@ def _retriever(
     query = np.repeat(np.arange(many), WANTED)
     rates = csr_array((rate.ravel(), (query, exposures.indices[place].ravel())), shape=exposures.shape)
     own = (rate * exposures.data[place]).sum(axis=1)
-    typed = 1 / np.fromiter((max(len(cut_ends(text)), 1) for text in asked.texts), np.float64, many)
-    return GraphRetriever(
+    probability = 1 / np.fromiter((max(len(cut_ends(text)), 1) for text in asked.texts), np.float64, many)
+    return ExpectedUtilityRetriever(
         asked.texts,
-        Beginnings.build(asked.texts, np.ones(many, bool)),
-        Graph(WeightedRows.from_matrix(rates), returned, many),
-        typed=typed.astype(np.float32),
-        own=own.astype(np.float32),
+        PrefixMatcher.build(asked.texts, np.ones(many, bool)),
+        DemandGraph(WeightedRows.from_matrix(rates), returned, many),
+        prefix_probability=probability.astype(np.float32),
+        own_utility=own.astype(np.float32),
         popularity=asked.popularity,
         threads=threads(),
     )

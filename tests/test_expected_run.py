@@ -212,7 +212,7 @@ def test_acceptance_turns_the_served_list(shop: Shop) -> None:
     policy = load_policies(shop.folders, small.CONFIG)["expected"]
     assert isinstance(policy, Expected)
     contexts = from_prefixes(["lo"])
-    probable = policy.retriever.accepted(policy.retriever.typed(contexts), 3).query.tolist()
+    probable = policy.retriever.most_probable(policy.retriever.intents(contexts), 3).query.tolist()
     turned = completer.complete("lo", 3, acceptance=1.0, mode="prefix")
     assert [c.query for c in turned] == [small.QUERIES[q] for q in probable]
     assert turned[0].score == pytest.approx(1.0)

@@ -1,4 +1,4 @@
-"""Reciprocal-rank fusion against a slow loop, and its two ends."""
+"""Reciprocal-rank fusion against a slow loop, and with the weights 0 and 1."""
 
 from collections import defaultdict
 
@@ -16,10 +16,10 @@ sizes = st.integers(0, 12)
 
 
 def as_lists(candidates: Candidates) -> Lists:
-    found: Lists = defaultdict(list)
+    lists: Lists = defaultdict(list)
     for context, query in zip(candidates.context.tolist(), candidates.query.tolist(), strict=True):
-        found[context].append(query)
-    return dict(found)
+        lists[context].append(query)
+    return dict(lists)
 
 
 def shortened(lists: Lists, k: int) -> Lists:
@@ -40,11 +40,11 @@ def slow_blend(one: Lists, other: Lists, weight: float, k: int) -> Lists:
 
 @given(lists_of, lists_of, st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.75, 1.0]), sizes)
 def test_a_blend_is_that_of_a_slow_loop(one: Lists, other: Lists, weight: float, k: int) -> None:
-    found = blend(as_candidates(one), as_candidates(other), weight, k)
-    assert as_lists(found) == slow_blend(one, other, weight, k)
-    again = Candidates.sorted(found.context, found.query, found.score)
-    assert np.array_equal(again.query, found.query)  # in the order that every list of candidates keeps
-    kinds = [column.dtype.name for column in (found.context, found.query, found.score)]
+    blended = blend(as_candidates(one), as_candidates(other), weight, k)
+    assert as_lists(blended) == slow_blend(one, other, weight, k)
+    again = Candidates.sorted(blended.context, blended.query, blended.score)
+    assert np.array_equal(again.query, blended.query)  # in the order that every list of candidates keeps
+    kinds = [column.dtype.name for column in (blended.context, blended.query, blended.score)]
     assert kinds == ["int32", "int32", "float32"]
 
 

@@ -1,4 +1,4 @@
-"""Candidates: the order of rows that every retriever and policy promises."""
+"""Candidates: the order of rows that every retriever and policy guarantees."""
 
 import numpy as np
 from hypothesis import given
@@ -12,8 +12,8 @@ rows = st.lists(
 )
 
 
-def candidates(found: list[tuple[int, int, float]]) -> Candidates:
-    columns = zip(*found, strict=True) if found else ((), (), ())
+def candidates(unordered: list[tuple[int, int, float]]) -> Candidates:
+    columns = zip(*unordered, strict=True) if unordered else ((), (), ())
     context, query, score = columns
     return Candidates.sorted(
         np.array(context, np.int32), np.array(query, np.int32), np.array(score, np.float32)
@@ -21,21 +21,21 @@ def candidates(found: list[tuple[int, int, float]]) -> Candidates:
 
 
 @given(rows)
-def test_sorted_is_by_context_then_best_first_then_query(found: list[tuple[int, int, float]]) -> None:
-    ordered = candidates(found)
-    expected = sorted(found, key=lambda row: (row[0], -row[2], row[1]))
+def test_sorted_is_by_context_then_best_first_then_query(unordered: list[tuple[int, int, float]]) -> None:
+    ordered = candidates(unordered)
+    expected = sorted(unordered, key=lambda row: (row[0], -row[2], row[1]))
     assert list(zip(ordered.context, ordered.query, ordered.score, strict=True)) == expected
 
 
 @given(rows, st.integers(0, 4))
-def test_top_keeps_the_first_of_every_context(found: list[tuple[int, int, float]], k: int) -> None:
-    ordered = candidates(found)
+def test_top_keeps_the_first_of_every_context(unordered: list[tuple[int, int, float]], k: int) -> None:
+    ordered = candidates(unordered)
     expected = [
         row
         for context in range(4)
-        for row in sorted((r for r in found if r[0] == context), key=lambda r: (-r[2], r[1]))[:k]
+        for row in sorted((r for r in unordered if r[0] == context), key=lambda r: (-r[2], r[1]))[:k]
     ]
     top = ordered.top(k)
     assert list(zip(top.context, top.query, top.score, strict=True)) == expected
-    lengths = [sum(row[0] == context for row in found) for context in range(4)]
+    lengths = [sum(row[0] == context for row in unordered) for context in range(4)]
     assert ordered.position().tolist() == [place for length in lengths for place in range(length)]

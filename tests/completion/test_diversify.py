@@ -1,4 +1,4 @@
-"""Lists chosen as a whole: against all subsets, and what counts as a near-duplicate."""
+"""Diversified lists against all subsets, and near-duplicates."""
 
 from itertools import combinations
 from math import e
@@ -69,13 +69,13 @@ def test_a_list_is_that_of_the_slow_greedy_choice(
 ) -> None:
     orders = orders[: len(demand)]
     same = None if groups is None else groups_of(groups)
-    found = diversify(given_in(orders), matrix(demand), exposures_of(rankings), k, same=same)
+    chosen = diversify(given_in(orders), matrix(demand), exposures_of(rankings), k, same=same)
     for context, order in enumerate(orders):
         wanted = dict(enumerate(demand[context]))
-        mine = found.context == context
+        mine = chosen.context == context
         expected = reference.greedy_list(order, wanted, rankings, ZIPF, k, groups)
-        assert found.query[mine].tolist() == [query for query, _ in expected]
-        assert found.score[mine].tolist() == pytest.approx([gain for _, gain in expected], abs=2e-6)
+        assert chosen.query[mine].tolist() == [query for query, _ in expected]
+        assert chosen.score[mine].tolist() == pytest.approx([gain for _, gain in expected], abs=2e-6)
 
 
 @settings(max_examples=200, deadline=None)
@@ -83,34 +83,34 @@ def test_a_list_is_that_of_the_slow_greedy_choice(
 def test_the_choice_keeps_its_guarantee(
     rankings: Rankings, demand: list[list[float]], order: list[int], k: int
 ) -> None:
-    """At least 1 − 1/e of the best of all subsets; gains that never rise and add up to the utility of the list."""
+    """At least 1 − 1/e of the best of all subsets; gains do not increase and add up to the utility of the list."""
     wanted = dict(enumerate(demand[0]))
 
     def value(listed: list[int]) -> float:
         return reference.utility_of_list(listed, wanted, rankings, ZIPF)
 
-    found = diversify(given_in([order]), matrix(demand[:1]), exposures_of(rankings), k)
+    chosen = diversify(given_in([order]), matrix(demand[:1]), exposures_of(rankings), k)
     best = max(value(list(some)) for some in combinations(order, min(k, len(order))))
-    assert value(found.query.tolist()) >= (1 - 1 / e) * best * (1 - 1e-6)
-    assert np.all(np.diff(found.score) <= 0)
-    assert found.score.sum() == pytest.approx(value(found.query.tolist()), rel=1e-5)
-    assert len(found.query) == min(k, len(order))
-    assert len(set(found.query.tolist())) == len(found.query)
+    assert value(chosen.query.tolist()) >= (1 - 1 / e) * best * (1 - 1e-6)
+    assert np.all(np.diff(chosen.score) <= 0)
+    assert chosen.score.sum() == pytest.approx(value(chosen.query.tolist()), rel=1e-5)
+    assert len(chosen.query) == min(k, len(order))
+    assert len(set(chosen.query.tolist())) == len(chosen.query)
 
 
 def test_what_adds_nothing_only_fills_the_list_in_the_order_given() -> None:
     exposures = matrix([[0.0, 0.0], [0.5, 0.0], [1.0, 0.0], [0.0, 0.1]])
-    found = diversify(given_in([[0, 1, 2, 3]]), matrix([[1.0, 1.0]]), exposures, 4)
-    assert found.query.tolist() == [2, 3, 0, 1]
-    assert found.score.tolist() == pytest.approx([1.0, 0.1, 0.0, 0.0])
+    chosen = diversify(given_in([[0, 1, 2, 3]]), matrix([[1.0, 1.0]]), exposures, 4)
+    assert chosen.query.tolist() == [2, 3, 0, 1]
+    assert chosen.score.tolist() == pytest.approx([1.0, 0.1, 0.0, 0.0])
     assert diversify(given_in([[0, 1, 2, 3]]), matrix([[1.0, 1.0]]), exposures, 2).query.tolist() == [2, 3]
 
 
 def test_of_a_group_the_best_is_shown_also_among_those_that_fill() -> None:
     exposures = matrix([[0.5, 0.0], [1.0, 0.0], [0.0, 0.1], [0.0, 0.0], [0.0, 0.0]])
     same = groups_of([0, 0, 1, 2, 2])
-    found = diversify(given_in([[0, 1, 2, 4, 3]]), matrix([[1.0, 1.0]]), exposures, 5, same=same)
-    assert found.query.tolist() == [1, 2, 4]
+    chosen = diversify(given_in([[0, 1, 2, 4, 3]]), matrix([[1.0, 1.0]]), exposures, 5, same=same)
+    assert chosen.query.tolist() == [1, 2, 4]
 
 
 def test_equal_gains_go_to_the_candidate_given_first_also_where_rounding_differs() -> None:
@@ -123,10 +123,10 @@ def test_equal_gains_go_to_the_candidate_given_first_also_where_rounding_differs
 def test_contexts_without_candidates_or_demand_and_lists_of_none() -> None:
     exposures = matrix([[1.0], [0.5]])
     demand = matrix([[1.0], [0.0], [2.0]])
-    found = diversify(given_in([[], [1, 0], [1, 0]]), demand, exposures, 2)
-    assert found.context.tolist() == [1, 1, 2, 2]
-    assert found.query.tolist() == [1, 0, 0, 1]
-    assert found.score.tolist() == [0.0, 0.0, 2.0, 0.0]
+    chosen = diversify(given_in([[], [1, 0], [1, 0]]), demand, exposures, 2)
+    assert chosen.context.tolist() == [1, 1, 2, 2]
+    assert chosen.query.tolist() == [1, 0, 0, 1]
+    assert chosen.score.tolist() == [0.0, 0.0, 2.0, 0.0]
     assert len(diversify(given_in([]), demand, exposures, 2).query) == 0
     assert len(diversify(given_in([[0]]), demand, exposures, 0).query) == 0
 
@@ -135,8 +135,8 @@ def test_demand_may_be_stored_in_any_order() -> None:
     parts = (np.array([5.0, 1.0, 1.0]), np.array([1, 0, 1], np.int32), np.array([0, 3], np.int32))
     scattered = csr_array(parts, shape=(1, 2))
     exposures = matrix([[1.0, 0.0], [0.0, 0.5]])
-    found = diversify(given_in([[0, 1]]), scattered, exposures, 2)
-    assert (found.query.tolist(), found.score.tolist()) == ([1, 0], [3.0, 1.0])
+    chosen = diversify(given_in([[0, 1]]), scattered, exposures, 2)
+    assert (chosen.query.tolist(), chosen.score.tolist()) == ([1, 0], [3.0, 1.0])
     assert scattered.nnz == 3  # what was given is as it was
 
 

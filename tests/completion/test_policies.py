@@ -1,4 +1,4 @@
-"""What every policy promises, tested once and run on each."""
+"""The contract of every policy, tested once and run on each."""
 
 from collections import Counter
 from pathlib import Path
@@ -15,10 +15,10 @@ from wayword.completion.candidates import Candidates
 from wayword.completion.policies import (
     POOL,
     Expected,
-    Plain,
     Policy,
-    Retrieved,
-    StartingWith,
+    PrefixFiltered,
+    RetrieverPolicy,
+    UnfilteredPolicy,
 )
 from wayword.completion.popular import PopularRetriever
 from wayword.logs.contexts import from_prefixes
@@ -35,7 +35,7 @@ PREFIXES = ["l", "la", "lamp s", "lo", "", "label", "x", "la", "ladder small"]
 
 
 @pytest.fixture(scope="module")
-def policies(shop: Shop, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Plain]:
+def policies(shop: Shop, tmp_path_factory: pytest.TempPathFactory) -> dict[str, UnfilteredPolicy]:
     loaded = {name: _plain(policy) for name, policy in load_policies(shop.folders, small.CONFIG).items()}
     boosted = loaded["unbiased"]
     assert isinstance(boosted, Ranked)
@@ -43,12 +43,12 @@ def policies(shop: Shop, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
     return {**loaded, "linear": _linear(boosted), **of_tree}
 
 
-def _plain(policy: Policy) -> Plain:
-    """The policy as it is in mode `any`; `StartingWith` has its own tests."""
-    return policy.policy if isinstance(policy, StartingWith) else policy
+def _plain(policy: Policy) -> UnfilteredPolicy:
+    """The policy as it is in mode `any`; `PrefixFiltered` has its own tests."""
+    return policy.policy if isinstance(policy, PrefixFiltered) else policy
 
 
-def _over_pecos(shop: Shop, folder: Path) -> dict[str, Plain]:
+def _over_pecos(shop: Shop, folder: Path) -> dict[str, UnfilteredPolicy]:
     """The policies of the paper: the PECOS tree's own order, and the ranker's."""
     config = replace(small.CONFIG, retriever=replace(small.CONFIG.retriever, model="pecos"))
     workspace = run(shop.data / "clicks.parquet", shop.data / "rankings.parquet", out=folder, config=config)
@@ -58,25 +58,27 @@ def _over_pecos(shop: Shop, folder: Path) -> dict[str, Plain]:
 
 
 def _linear(boosted: Ranked) -> Ranked:
-    """The same policy with a ranker that has learnt to prefer odd query numbers."""
+    """The same policy with a ranker that learned to prefer odd query numbers."""
     contexts = from_prefixes(["l", "la"])
-    found = boosted.retriever.retrieve(contexts, boosted.candidates)
-    features = boosted.featuriser.features(contexts, found)
-    examples = Examples.of(features, found.query % 2, found.context, np.ones(2))
+    candidates = boosted.retriever.retrieve(contexts, boosted.candidates)
+    features = boosted.featuriser.features(contexts, candidates)
+    examples = Examples.of(features, candidates.query % 2, candidates.context, np.ones(2))
     ranker = RANKERS["linear"].fit(examples, small.CONFIG.ranker)
     return Ranked(boosted.retriever, boosted.featuriser, ranker, boosted.candidates)
 
 
-def rows(found: Candidates) -> list[tuple[int, int, float]]:
-    return list(zip(found.context.tolist(), found.query.tolist(), found.score.tolist(), strict=True))
+def rows(candidates: Candidates) -> list[tuple[int, int, float]]:
+    return list(
+        zip(candidates.context.tolist(), candidates.query.tolist(), candidates.score.tolist(), strict=True)
+    )
 
 
-def test_every_policy_of_an_evaluation_is_a_member(policies: dict[str, Plain]) -> None:
+def test_every_policy_of_an_evaluation_is_a_member(policies: dict[str, UnfilteredPolicy]) -> None:
     assert set(policies) <= set(MEMBERS)
 
 
 @pytest.fixture(params=MEMBERS)
-def name(request: pytest.FixtureRequest, policies: dict[str, Plain]) -> str:
+def name(request: pytest.FixtureRequest, policies: dict[str, UnfilteredPolicy]) -> str:
     if request.param not in policies:
         pytest.skip("PECOS is not installed")
     return str(request.param)
@@ -85,19 +87,21 @@ def name(request: pytest.FixtureRequest, policies: dict[str, Plain]) -> str:
 class TestEveryPolicy:
     @pytest.mark.parametrize("k", [1, 3, 10])
     def test_at_most_k_best_first_and_no_query_twice(
-        self, policies: dict[str, Plain], name: str, k: int
+        self, policies: dict[str, UnfilteredPolicy], name: str, k: int
     ) -> None:
-        found = policies[name].complete(from_prefixes(PREFIXES), k)
-        assert found.context.tolist() == sorted(found.context.tolist())
+        candidates = policies[name].complete(from_prefixes(PREFIXES), k)
+        assert candidates.context.tolist() == sorted(candidates.context.tolist())
         for context in range(len(PREFIXES)):
-            of_context = found.context == context
+            of_context = candidates.context == context
             assert of_context.sum() <= k
-            assert len(set(found.query[of_context].tolist())) == of_context.sum()
-            assert (np.diff(found.score[of_context]) <= 0).all()
+            assert len(set(candidates.query[of_context].tolist())) == of_context.sum()
+            assert (np.diff(candidates.score[of_context]) <= 0).all()
         unknown = set() if "pecos" in name else {PREFIXES.index("x")}  # the tree is not prefix-exact
-        assert set(found.context.tolist()) == set(range(len(PREFIXES))) - unknown
+        assert set(candidates.context.tolist()) == set(range(len(PREFIXES))) - unknown
 
-    def test_the_same_again_alone_or_among_others(self, policies: dict[str, Plain], name: str) -> None:
+    def test_the_same_again_alone_or_among_others(
+        self, policies: dict[str, UnfilteredPolicy], name: str
+    ) -> None:
         policy = policies[name]
         together = rows(policy.complete(from_prefixes(PREFIXES), 5))
         assert rows(policy.complete(from_prefixes(PREFIXES), 5)) == together
@@ -106,29 +110,31 @@ class TestEveryPolicy:
             assert [(place, q, s) for _, q, s in rows(alone)] == [r for r in together if r[0] == place]
 
     def test_a_shorter_list_is_the_beginning_of_a_longer_one(
-        self, policies: dict[str, Plain], name: str
+        self, policies: dict[str, UnfilteredPolicy], name: str
     ) -> None:
         short, long = (policies[name].complete(from_prefixes(PREFIXES), k) for k in (2, 7))
         assert rows(long.top(2)) == rows(short)
 
-    def test_no_context_no_candidate(self, policies: dict[str, Plain], name: str) -> None:
-        found = policies[name].complete(from_prefixes([]), 5)
-        assert (len(found.context), len(found.query), len(found.score)) == (0, 0, 0)
+    def test_no_context_no_candidate(self, policies: dict[str, UnfilteredPolicy], name: str) -> None:
+        candidates = policies[name].complete(from_prefixes([]), 5)
+        assert (len(candidates.context), len(candidates.query), len(candidates.score)) == (0, 0, 0)
 
     def test_a_policy_reorders_its_retriever_and_adds_nothing(
-        self, policies: dict[str, Plain], name: str
+        self, policies: dict[str, UnfilteredPolicy], name: str
     ) -> None:
         policy = policies[name]
-        assert isinstance(policy, Ranked | Retrieved | Shuffled | Expected)
+        assert isinstance(policy, Ranked | RetrieverPolicy | Shuffled | Expected)
         wide = POOL if isinstance(policy, Expected) else small.CONFIG.retriever.candidates
         proposed = policy.retriever.retrieve(from_prefixes(PREFIXES), wide)
         listed = policy.complete(from_prefixes(PREFIXES), wide)
-        found, of_retriever = ({(c, q) for c, q, _ in rows(lists)} for lists in (listed, proposed))
-        assert found <= of_retriever if name == "diverse" else found == of_retriever  # no two that are alike
+        pairs, of_retriever = ({(c, q) for c, q, _ in rows(lists)} for lists in (listed, proposed))
+        assert (
+            pairs <= of_retriever if name == "diverse" else pairs == of_retriever
+        )  # without near-duplicates
 
 
 def test_blocks_of_contexts_give_the_same(
-    policies: dict[str, Plain], monkeypatch: pytest.MonkeyPatch
+    policies: dict[str, UnfilteredPolicy], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = rows(policies["unbiased"].complete(from_prefixes(PREFIXES), 5))
     monkeypatch.setattr("wayword.paper.policies.CONTEXTS_AT_ONCE", 2)
@@ -141,9 +147,9 @@ def test_random_is_uniform_and_follows_seed_prefix_and_extra_columns() -> None:
     n = 2000
     contexts = pa.table({"prefix": ["q"] * n, "place": list(range(n))})
     for seed in (0, 1):
-        found = Shuffled(retriever, 5, seed).complete(contexts, 5)
+        candidates = Shuffled(retriever, 5, seed).complete(contexts, 5)
         for place in range(5):
-            counts = Counter(found.query[found.position() == place].tolist())
+            counts = Counter(candidates.query[candidates.position() == place].tolist())
             chi2 = sum((counts[query] - n / 5) ** 2 / (n / 5) for query in range(5))
             assert chi2 < 18.5  # 99.9 % of a chi-squared law with 4 degrees of freedom
     one, other = (Shuffled(retriever, 5, seed).complete(contexts, 5).query for seed in (0, 1))

@@ -23,14 +23,14 @@ def popular(counts: dict[str, int]) -> tuple[list[str], PopularRetriever]:
 @given(counts=counted, prefixes=st.lists(text, max_size=4), k=st.integers(1, 5))
 def test_it_is_the_loop_over_all_queries(counts: dict[str, int], prefixes: list[str], k: int) -> None:
     texts, retriever = popular(counts)
-    found = retriever.retrieve(from_prefixes(prefixes), k)
+    candidates = retriever.retrieve(from_prefixes(prefixes), k)
     expected = []
     for row, prefix in enumerate(prefixes):
         matching = [q for q, t in enumerate(texts) if t.startswith(prefix) and counts[t] > 0]
         ordered = sorted(matching, key=lambda q: (-counts[texts[q]], q))[:k]
         expected += [(row, q, float(counts[texts[q]])) for q in ordered]
-    assert list(zip(found.context, found.query, found.score, strict=True)) == expected
-    dtypes = [array.dtype.name for array in (found.context, found.query, found.score)]
+    assert list(zip(candidates.context, candidates.query, candidates.score, strict=True)) == expected
+    dtypes = [array.dtype.name for array in (candidates.context, candidates.query, candidates.score)]
     assert dtypes == ["int32", "int32", "float32"]
 
 

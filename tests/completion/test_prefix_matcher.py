@@ -1,4 +1,4 @@
-"""Beginnings, against a loop over all beginnings of all queries."""
+"""The prefix matcher, against a loop over all prefixes of all queries."""
 
 import math
 from pathlib import Path
@@ -14,11 +14,11 @@ from wayword.completion import prefix_matcher as module
 from wayword.completion import word_index
 from wayword.completion.prefix_matcher import (
     SOURCES,
-    Beginnings,
     Matches,
+    PrefixMatcher,
     allowed_edits,
 )
-from wayword.completion.trie import code_points, near
+from wayword.completion.trie import code_points, within_edits
 
 Counted = dict[str, bool]
 
@@ -29,7 +29,7 @@ queries = st.dictionaries(text.filter(bool), st.sampled_from([True, True, False]
 
 
 def distance(left: str, right: str) -> int:
-    """Insertions, deletions, replacements, swaps of neighbours; no place is edited twice."""
+    """Insertions, deletions, replacements, swaps of adjacent characters; no substring is edited twice."""
     table = {(i, 0): i for i in range(len(left) + 1)} | {(0, j): j for j in range(len(right) + 1)}
     for i in range(1, len(left) + 1):
         for j in range(1, len(right) + 1):
@@ -48,12 +48,12 @@ def from_beginning(typed: str, query: str) -> int:
 
 
 def after_the_first(typed: str, query: str) -> float:
-    """As `from_beginning`, with nothing wrong in the first character."""
+    """As `from_beginning`, with no edit in the first character."""
     return from_beginning(typed[1:], query[1:]) if typed and typed[:1] == query[:1] else np.inf
 
 
 def corrections(typed: str, query: str) -> float:
-    """In how many typed words one edit is needed for the query to contain them all."""
+    """Number of typed words that need one edit for the query to contain them all."""
     *complete, last = typed.split()
 
     def needed(word: str, distances: list[int]) -> float:
@@ -65,16 +65,16 @@ def corrections(typed: str, query: str) -> float:
     )
 
 
-def all_known(wanted: list[str], typed: str) -> bool:
-    """Whether every typed word is one of a query, the last at least the beginning of one."""
+def all_known(matchable: list[str], typed: str) -> bool:
+    """Whether every typed word is a word of some query, the last at least a prefix of one."""
     *complete, last = typed.split()
-    words = {word for query in wanted for word in query.split()}
+    words = {word for query in matchable for word in query.split()}
     return words.issuperset(complete) and any(word.startswith(last) for word in words)
 
 
-def likeness(wanted: dict[int, str], typed: str) -> dict[int, float]:
-    """How alike the typed text and each query are that share a word, the most alike 1."""
-    words = {number: set(query.split()) for number, query in wanted.items()}
+def similarity(matchable: dict[int, str], typed: str) -> dict[int, float]:
+    """Relative similarity of the typed text and each query that shares a word with it; the largest is 1."""
+    words = {number: set(query.split()) for number, query in matchable.items()}
     texts_of = {w: [n for n in words if w in words[n]] for of_query in words.values() for w in of_query}
     *complete, last = typed.split() or [""]
     stands_for = [[w for w in texts_of if w == word] for word in complete]
@@ -85,44 +85,47 @@ def likeness(wanted: dict[int, str], typed: str) -> dict[int, float]:
         stands_for.append([w for w in texts_of if w.startswith(begun)])
     score: dict[int, float] = {}
     for meant in filter(None, stands_for):
-        rarity = math.log1p(len(wanted) / sum(len(texts_of[w]) for w in meant))
+        rarity = math.log1p(len(matchable) / sum(len(texts_of[w]) for w in meant))
         for number in {n for w in meant for n in texts_of[w]}:
             score[number] = score.get(number, 0) + rarity**2
     for number in score:
-        lengths = [math.log1p(len(wanted) / len(texts_of[w])) ** 2 for w in words[number]]
+        lengths = [math.log1p(len(matchable) / len(texts_of[w])) ** 2 for w in words[number]]
         score[number] /= math.sqrt(sum(lengths))
     return {number: (score[number] / max(score.values())) ** 4 for number in sorted(score)}
 
 
 def cascade(counted: Counted, typed: str) -> tuple[list[int], str]:
-    """What `Beginnings.matches` promises."""
-    wanted = {number: query for number, query in enumerate(sorted(counted)) if counted[query]}
+    """Specification of `PrefixMatcher.matches`."""
+    matchable = {number: query for number, query in enumerate(sorted(counted)) if counted[query]}
 
     def those(needed: dict[int, float], at_most: float) -> list[int]:
         return [number for number, edits in needed.items() if edits <= at_most]
 
-    edits: dict[int, float] = {number: from_beginning(typed, query) for number, query in wanted.items()}
-    later: dict[int, float] = {number: after_the_first(typed, query) for number, query in wanted.items()}
-    words = {number: corrections(typed, query) for number, query in wanted.items()} if typed else {}
+    edits: dict[int, float] = {number: from_beginning(typed, query) for number, query in matchable.items()}
+    later: dict[int, float] = {number: after_the_first(typed, query) for number, query in matchable.items()}
+    words = {number: corrections(typed, query) for number, query in matchable.items()} if typed else {}
     shorter = [
-        [number for number, query in wanted.items() if query.startswith(typed[:end])]
+        [number for number, query in matchable.items() if query.startswith(typed[:end])]
         for end in range(len(typed), 0, -1)
     ]
     ways = [
         ("exact", those(edits, 0)),
         ("typo", those(edits, 1) if len(typed) >= 3 else []),
         ("words", those(words, 0)),
-        ("typo", those(later, 2) if len(typed) >= 6 and not all_known(list(wanted.values()), typed) else []),
+        (
+            "typo",
+            those(later, 2) if len(typed) >= 6 and not all_known(list(matchable.values()), typed) else [],
+        ),
         ("words", those(words, min([*words.values(), len(typed)]))),
-        ("similar", list(likeness(wanted, typed))),
-        *(("shorter", found) for found in shorter),
+        ("similar", list(similarity(matchable, typed))),
+        *(("shorter", queries) for queries in shorter),
     ]
-    return next(((found, source) for source, found in ways if found), ([], "shorter"))
+    return next(((queries, source) for source, queries in ways if queries), ([], "shorter"))
 
 
-def built(counted: Counted) -> Beginnings:
+def built(counted: Counted) -> PrefixMatcher:
     texts = sorted(counted)
-    return Beginnings.build(texts, np.array([counted[query] for query in texts], dtype=bool))
+    return PrefixMatcher.build(texts, np.array([counted[query] for query in texts], dtype=bool))
 
 
 def plain(matches: Matches) -> tuple[list[int], str]:
@@ -143,45 +146,45 @@ def test_corrections_are_those_of_the_loop(counted: Counted, typed: str, edits: 
         for number, query in enumerate(sorted(counted))
         if counted[query] and (from_beginning if edits == 1 else after_the_first)(typed, query) <= edits
     ]
-    assert built(counted).corrected(typed, edits).tolist() == expected
+    assert built(counted).within_edits(typed, edits).tolist() == expected
 
 
 @given(queries, text)
 @settings(max_examples=500)
-def test_the_first_way_that_finds_a_query_answers(counted: Counted, typed: str) -> None:
+def test_the_first_strategy_that_matches_is_used(counted: Counted, typed: str) -> None:
     assert plain(built(counted).matches(typed)) == cascade(counted, typed)
 
 
 @given(queries, text)
 @settings(max_examples=300)
-def test_likeness_is_that_of_the_loop(counted: Counted, typed: str) -> None:
-    wanted = {number: query for number, query in enumerate(sorted(counted)) if counted[query]}
-    found = built(counted)
-    rows, weight = found._words.sharing(code_points([typed]).values)
-    assert dict(zip(found.wanted[rows].tolist(), weight.tolist(), strict=True)) == pytest.approx(
-        likeness(wanted, typed), rel=1e-5
+def test_similarity_is_that_of_the_loop(counted: Counted, typed: str) -> None:
+    matchable = {number: query for number, query in enumerate(sorted(counted)) if counted[query]}
+    matcher = built(counted)
+    rows, weight = matcher._words.similar(code_points([typed]).values)
+    assert dict(zip(matcher.matchable[rows].tolist(), weight.tolist(), strict=True)) == pytest.approx(
+        similarity(matchable, typed), rel=1e-5
     )
 
 
-def test_the_most_alike_are_kept_and_a_word_of_most_texts_says_nothing(
+def test_the_most_similar_are_kept_and_too_common_words_are_ignored(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Compiled code keeps the constants of its time, so the plain functions are asked."""
-    for name in ("_most_alike", "_texts_of_words"):
+    """Compiled code keeps the values of constants, so the uncompiled functions are tested."""
+    for name in ("_most_similar", "_texts_of_words"):
         function = getattr(word_index, name)
         monkeypatch.setattr(word_index, name, getattr(function, "py_func", function))
     texts = [f"shoe number {n}" for n in range(9)] + ["shoe", "red boot"]
     index = word_index.WordIndex.build(sorted(texts))
-    monkeypatch.setattr(word_index, "MOST_ALIKE", 1)
-    assert index.sharing(code_points(["shoe xyz"]).values)[0].tolist() == [sorted(texts).index("shoe")]
+    monkeypatch.setattr(word_index, "MOST_SIMILAR", 1)
+    assert index.similar(code_points(["shoe xyz"]).values)[0].tolist() == [sorted(texts).index("shoe")]
     monkeypatch.setattr(word_index, "TOO_COMMON", 5)
-    assert index.sharing(code_points(["shoe xyz"]).values)[0].tolist() == []
-    assert index.sharing(code_points(["shoe red xyz"]).values)[0].tolist() == [0]
+    assert index.similar(code_points(["shoe xyz"]).values)[0].tolist() == []
+    assert index.similar(code_points(["shoe red xyz"]).values)[0].tolist() == [0]
 
 
 @given(queries, text)
-def test_starting_counts_all_queries(counted: Counted, typed: str) -> None:
-    low, high = built(counted).starting(typed)
+def test_prefix_range_covers_all_queries(counted: Counted, typed: str) -> None:
+    low, high = built(counted).prefix_range(typed)
     expected = [number for number, query in enumerate(sorted(counted)) if query.startswith(typed)]
     assert list(range(low, high)) == expected
 
@@ -210,21 +213,21 @@ def test_starting_counts_all_queries(counted: Counted, typed: str) -> None:
 )
 def test_examples(typed: str, expected: list[str], source: str) -> None:
     texts = ["mail", "mailbox", "video call", "video player"]
-    matches = Beginnings.build(texts, np.array([True, False, True, True])).matches(typed)
+    matches = PrefixMatcher.build(texts, np.array([True, False, True, True])).matches(typed)
     assert ([texts[number] for number in matches.query], matches.source) == (expected, source)
 
 
 def test_fewest_corrected_words_win() -> None:
     texts = ["email from", "email form", "emails from"]
-    found = Beginnings.build(sorted(texts), np.ones(3, bool)).matches("from emial")
-    assert [sorted(texts)[number] for number in found.query] == ["email from", "emails from"]
+    matches = PrefixMatcher.build(sorted(texts), np.ones(3, bool)).matches("from emial")
+    assert [sorted(texts)[number] for number in matches.query] == ["email from", "emails from"]
 
 
 @pytest.mark.parametrize("typed", ["", "a", "abc", "some words", "some longer words"])
 @pytest.mark.parametrize("texts", [[], ["abc", "abd", "some words"]])
-def test_nothing_wanted_nothing_found(typed: str, texts: list[str]) -> None:
-    found = Beginnings.build(texts, np.zeros(len(texts), bool))
-    assert plain(found.matches(typed)) == ([], "shorter")
+def test_without_matchable_queries_there_are_no_matches(typed: str, texts: list[str]) -> None:
+    matcher = PrefixMatcher.build(texts, np.zeros(len(texts), bool))
+    assert plain(matcher.matches(typed)) == ([], "shorter")
 
 
 @given(counted=queries, typed=st.lists(text, max_size=5))
@@ -235,11 +238,11 @@ def test_what_is_loaded_is_what_was_saved(
     folder: Path = tmp_path_factory.mktemp("beginnings")
     saved = built(counted)
     saved.save(folder)
-    loaded = Beginnings.load(folder)
+    loaded = PrefixMatcher.load(folder)
     assert {path.suffix for path in folder.iterdir()} == {".npy"}
     for prefix in typed:
         assert plain(loaded.matches(prefix)) == plain(saved.matches(prefix))
-        assert loaded.starting(prefix) == saved.starting(prefix)
+        assert loaded.prefix_range(prefix) == saved.prefix_range(prefix)
 
 
 def hostile() -> list[str]:
@@ -255,15 +258,15 @@ def test_visits_are_bounded(typed: str, budget: int, monkeypatch: pytest.MonkeyP
     visited: list[int] = []
 
     def counting(*arguments: Any) -> tuple[NDArray[np.int64], int]:
-        ranges, visits = near(*arguments)
+        ranges, visits = within_edits(*arguments)
         visited.append(visits)
         return ranges, visits
 
-    monkeypatch.setattr(module, "near", counting)
+    monkeypatch.setattr(module, "within_edits", counting)
     monkeypatch.setattr(module, "MAX_VISITS", budget)
     texts = hostile()
-    found = Beginnings.build(texts, np.ones(len(texts), bool))
-    first, second = found.matches(typed), found.matches(typed)
+    matcher = PrefixMatcher.build(texts, np.ones(len(texts), bool))
+    first, second = matcher.matches(typed), matcher.matches(typed)
     assert plain(first) == plain(second)
     assert max(visited) <= budget
     assert len(visited) <= 2 * 4  # one and two edits, each perhaps again with the first character kept; twice
@@ -271,21 +274,21 @@ def test_visits_are_bounded(typed: str, budget: int, monkeypatch: pytest.MonkeyP
 
 def test_without_visits_enough_the_first_character_is_right(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = sorted(chr(0x4E00 + number) + "video" for number in range(500))
-    found = Beginnings.build(texts, np.ones(500, bool))
+    matcher = PrefixMatcher.build(texts, np.ones(500, bool))
     typed = texts[400].replace("video", "vidoe")
-    assert plain(found.matches(typed)) == ([400], "typo")
+    assert plain(matcher.matches(typed)) == ([400], "typo")
     monkeypatch.setattr(module, "MAX_VISITS", 50)
-    assert plain(found.matches(typed)) == ([400], "typo")
+    assert plain(matcher.matches(typed)) == ([400], "typo")
 
 
 def test_comparisons_of_words_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = sorted(f"{number:04} common word" for number in range(1000))
-    found = Beginnings.build(texts, np.ones(1000, bool))
-    assert plain(found.matches("word comm")) == (list(range(1000)), "words")
+    matcher = PrefixMatcher.build(texts, np.ones(1000, bool))
+    assert plain(matcher.matches("word comm")) == (list(range(1000)), "words")
     monkeypatch.setattr(word_index, "MAX_CANDIDATES", 100)
-    assert plain(found.matches("word comm")) == (list(range(100)), "words")
+    assert plain(matcher.matches("word comm")) == (list(range(100)), "words")
     monkeypatch.setattr(word_index, "MAX_COMPARISONS", 60)
-    assert plain(found.matches("word comm")) == (list(range(60 // (2 * 3))), "words")
+    assert plain(matcher.matches("word comm")) == (list(range(60 // (2 * 3))), "words")
 
 
 def test_edits_by_length() -> None:

@@ -19,7 +19,7 @@ ZIPF = reference.power_law(1.0)
 
 
 def tables(rankings: Rankings) -> tuple[pa.Table, pa.Table]:
-    rows = [(query, a, rank) for query, found in rankings.items() for a, rank in found.items()]
+    rows = [(query, a, rank) for query, page in rankings.items() for a, rank in page.items()]
     columns = zip(*rows, strict=True) if rows else ((), (), ())
     ranks = list(range(logbook.DEEPEST_RANK, 0, -1))  # in any order
     return (
@@ -30,8 +30,8 @@ def tables(rankings: Rankings) -> tuple[pa.Table, pa.Table]:
     )
 
 
-def lists_of(found: Candidates, contexts: int) -> list[list[int]]:
-    return [found.query[found.context == row].tolist() for row in range(contexts)]
+def lists_of(candidates: Candidates, contexts: int) -> list[list[int]]:
+    return [candidates.query[candidates.context == row].tolist() for row in range(contexts)]
 
 
 @settings(max_examples=100, deadline=None)
@@ -48,14 +48,14 @@ def lists_of(found: Candidates, contexts: int) -> list[list[int]]:
 def test_best_queries_are_those_of_brute_force(rankings: Rankings, demand: list[list[float]], k: int) -> None:
     shape = (logbook.QUERIES, logbook.DOCUMENTS)
     matrix = csr_array(np.array(demand).reshape(len(demand), logbook.DOCUMENTS))
-    found = graph.best_queries(matrix, exposure(*tables(rankings), shape), k)
-    for context, listed in enumerate(lists_of(found, len(demand))):
+    candidates = graph.best_queries(matrix, exposure(*tables(rankings), shape), k)
+    for context, listed in enumerate(lists_of(candidates, len(demand))):
         wanted = dict(enumerate(demand[context]))
         value = {
             q: np.float32(reference.inner(wanted, reference.exposure(q, rankings, ZIPF))) for q in rankings
         }
         assert listed == sorted((q for q in value if value[q] > 0), key=lambda q: (-value[q], q))[:k]
-        scores = found.score[found.context == context]
+        scores = candidates.score[candidates.context == context]
         assert scores.tolist() == pytest.approx([value[q] for q in listed], rel=1e-6)
 
 

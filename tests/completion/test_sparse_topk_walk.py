@@ -1,4 +1,4 @@
-"""The walk over the graph: members, lifts, limits and threads, against loops in plain Python."""
+"""The walk over the graph: members, context factors, limits and threads, against loops in plain Python."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,8 +16,8 @@ from reference import Click, Rankings, Search
 from wayword.completion import sparse_topk as graph
 from wayword.completion.candidates import Candidates
 from wayword.completion.sparse_topk import (
-    Graph,
-    Lift,
+    ContextFactors,
+    DemandGraph,
     Scratch,
 )
 from wayword.store.compressed_rows import WeightedRows
@@ -46,29 +46,29 @@ def slow(
     within: Sequence[set[int]] | None = None,
     documents: int = 0,
 ) -> list[list[tuple[int, float]]]:
-    """For each context the k best (query, utility)."""
-    found = []
+    """Compute the k best (query, utility) of each context by brute force."""
+    lists = []
     for context, weights in enumerate(members):
-        wanted = [sum(w * rates[q][a] for q, w in enumerate(weights)) for a in range(len(shown[0]))]
+        demand = [sum(w * rates[q][a] for q, w in enumerate(weights)) for a in range(len(shown[0]))]
         of_context = factor[context] if factor else None
         if of_context is not None:
-            wanted = [f * d for f, d in zip(of_context, wanted, strict=True)]
-        positive = sorted((d for d in wanted if d > 0), reverse=True)
+            demand = [f * d for f, d in zip(of_context, demand, strict=True)]
+        positive = sorted((d for d in demand if d > 0), reverse=True)
         least = positive[documents - 1] if 0 < documents < len(positive) else 0.0
         value = {
-            q: sum(d * e for d, e in zip(wanted, exposed, strict=True) if d >= least)
+            q: sum(d * e for d, e in zip(demand, exposed, strict=True) if d >= least)
             for q, exposed in enumerate(shown)
             if within is None or q in within[context]
         }
         best = sorted((q for q in value if value[q] > 0), key=lambda q: (-value[q], q))[:k]
-        found.append([(q, value[q]) for q in best])
-    return found
+        lists.append([(q, value[q]) for q in best])
+    return lists
 
 
-def listed(found: Candidates, contexts: int) -> list[list[tuple[int, float]]]:
+def listed(candidates: Candidates, contexts: int) -> list[list[tuple[int, float]]]:
     rows: list[list[tuple[int, float]]] = [[] for _ in range(contexts)]
     for context, query, score in zip(
-        found.context.tolist(), found.query.tolist(), found.score.tolist(), strict=True
+        candidates.context.tolist(), candidates.query.tolist(), candidates.score.tolist(), strict=True
     ):
         rows[context].append((query, score))
     return rows
@@ -83,23 +83,27 @@ def test_the_best_are_those_of_brute_force(data: st.DataObject, contexts: int, q
     most = data.draw(st.integers(0, 5))
     factors = data.draw(matrices(2, documents))
     row = data.draw(st.lists(st.integers(-1, 1), min_size=contexts, max_size=contexts))
-    lifted = data.draw(st.booleans())
+    with_factors = data.draw(st.booleans())
     within = data.draw(
         st.none() | st.lists(st.sets(st.integers(0, queries - 1)), min_size=contexts, max_size=contexts)
     )
-    whole = Graph(stored(rates, documents), WeightedRows.from_matrix(csr_array(np.array(shown).T)), queries)
+    whole = DemandGraph(
+        stored(rates, documents), WeightedRows.from_matrix(csr_array(np.array(shown).T)), queries
+    )
     allowed = (
         None if within is None else stored([[float(q in w) for q in range(queries)] for w in within], queries)
     )
-    found = whole.best(
+    candidates = whole.best(
         stored(members, queries),
         k,
-        lift=Lift(np.array(factors, np.float32), np.array(row, np.int32)) if lifted else None,
+        factors=ContextFactors(np.array(factors, np.float32), np.array(row, np.int32))
+        if with_factors
+        else None,
         within=allowed,
         documents=most,
     )
-    factor = [None if n < 0 else factors[n] for n in row] if lifted else None
-    assert listed(found, contexts) == slow(
+    factor = [None if n < 0 else factors[n] for n in row] if with_factors else None
+    assert listed(candidates, contexts) == slow(
         members, rates, shown, k, factor=factor, within=within, documents=most
     )
 
@@ -108,19 +112,19 @@ def test_what_is_shown_with_no_chance_is_no_utility_and_takes_no_room() -> None:
     """Stored zeros, for more documents than there are queries."""
     shown = csr_array((np.zeros(12), (np.tile(np.arange(6), 2), np.repeat(np.arange(2), 6))), shape=(6, 2))
     rates = csr_array(np.ones((2, 6)))
-    found = Graph(WeightedRows.from_matrix(rates), WeightedRows.from_matrix(shown), 2).best(
+    candidates = DemandGraph(WeightedRows.from_matrix(rates), WeightedRows.from_matrix(shown), 2).best(
         WeightedRows.single(np.array([0], np.int32), np.ones(1, np.float32)), 3
     )
-    assert found.query.tolist() == []
+    assert candidates.query.tolist() == []
 
 
-def _large() -> tuple[Graph, WeightedRows]:
+def _large() -> tuple[DemandGraph, WeightedRows]:
     rng = np.random.default_rng(0)
     queries, documents, contexts = 60, 80, 900
     rates = csr_array(rng.poisson(0.1, (queries, documents)) * rng.random((queries, documents)))
     shown = csr_array(rng.poisson(0.2, (documents, queries)) * rng.random((documents, queries)))
     members = csr_array(rng.poisson(0.05, (contexts, queries)) * rng.random((contexts, queries)))
-    return Graph(
+    return DemandGraph(
         WeightedRows.from_matrix(rates), WeightedRows.from_matrix(shown), queries
     ), WeightedRows.from_matrix(members)
 
@@ -144,12 +148,12 @@ def test_many_may_ask_one_graph_at_the_same_time() -> None:
     whole, members = _large()
     alone = whole.best(members, 5)
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: whole.best(members, 5), range(12)))
-    assert all(_same(alone, one) for one in found)
+        results = list(pool.map(lambda _: whole.best(members, 5), range(12)))
+    assert all(_same(alone, one) for one in results)
 
 
 def test_room_that_another_thread_took_is_made_anew() -> None:
-    """A list that says it has room until one reaches for it."""
+    """A list that is true although it is empty, as when another thread has taken its last item."""
 
     class Taken(list[Scratch]):
         def __bool__(self) -> bool:
@@ -157,7 +161,7 @@ def test_room_that_another_thread_took_is_made_anew() -> None:
 
     whole, members = _large()
     alone = whole.best(members, 5)
-    contested = Graph(whole.rates, whole.returned, whole.universe, Taken())
+    contested = DemandGraph(whole.demand, whole.exposure, whole.universe, Taken())
     assert _same(alone, contested.best(members, 5))
 
 
@@ -170,8 +174,8 @@ def test_room_that_another_thread_took_is_made_anew() -> None:
 def test_with_inverse_propensity_weights_the_expected_utility_is_the_mean_of_the_estimate(
     rankings: Rankings, searches: list[Search], shares: list[float]
 ) -> None:
-    """Identity 1, for a context that a search for q shows with the probability `shares[q]`:
-    Σ_s π_s · û(s, q) is what the graph says of q where the rate of (q̄, a) is Σ w/p[r̄]."""
+    """Identity 1, for a context through which a search for q passes with the probability `shares[q]`:
+    Σ_s π_s · û(s, q) is the expected utility of q where the rate of (q̄, a) is Σ w/p[r̄]."""
     rates = np.zeros((logbook.QUERIES, logbook.DOCUMENTS))
     for search in searches:
         for click in search.clicks:
@@ -181,16 +185,16 @@ def test_with_inverse_propensity_weights_the_expected_utility_is_the_mean_of_the
     for q, page in rankings.items():
         for a, rank in page.items():
             shown[a, q] = ZIPF(rank)
-    whole = Graph(
+    whole = DemandGraph(
         WeightedRows.from_matrix(csr_array(rates)),
         WeightedRows.from_matrix(csr_array(shown)),
         logbook.QUERIES,
     )
     members = WeightedRows.single(np.arange(logbook.QUERIES, dtype=np.int32), np.array(shares, np.float32))
-    found = dict(listed(whole.best(members, logbook.QUERIES), 1)[0])
+    utility = dict(listed(whole.best(members, logbook.QUERIES), 1)[0])
     for q in rankings:
         weighed = sum(shares[s.query] * reference.utility(s, q, rankings, ZIPF) for s in searches)
-        assert found.get(q, 0.0) == pytest.approx(weighed, rel=1e-5)
+        assert utility.get(q, 0.0) == pytest.approx(weighed, rel=1e-5)
 
 
 def test_identity_1_by_hand() -> None:
@@ -198,12 +202,12 @@ def test_identity_1_by_hand() -> None:
     search = Search(0, (Click(0, 5),))
     rankings = {0: {0: 5}, 1: {0: 10}, 2: {0: 2}}
     shown: NDArray[np.float64] = np.array([[1 / 5, 1 / 10, 1 / 2]])
-    whole = Graph(
+    whole = DemandGraph(
         WeightedRows.from_matrix(csr_array(np.array([[5.0], [0.0], [0.0]]))),
         WeightedRows.from_matrix(csr_array(shown)),
         3,
     )
-    found = listed(whole.best(WeightedRows.single(np.array([0], np.int32), np.ones(1, np.float32)), 3), 1)[0]
-    assert [q for q, _ in found] == [2, 0, 1]
-    assert [u for _, u in found] == pytest.approx([2.5, 1.0, 0.5])
-    assert dict(found) == pytest.approx({q: reference.utility(search, q, rankings, ZIPF) for q in rankings})
+    ranked = listed(whole.best(WeightedRows.single(np.array([0], np.int32), np.ones(1, np.float32)), 3), 1)[0]
+    assert [q for q, _ in ranked] == [2, 0, 1]
+    assert [u for _, u in ranked] == pytest.approx([2.5, 1.0, 0.5])
+    assert dict(ranked) == pytest.approx({q: reference.utility(search, q, rankings, ZIPF) for q in rankings})

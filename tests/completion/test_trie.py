@@ -1,4 +1,4 @@
-"""The list of a trie's nodes: that of a loop, and whatever it has, what is found is the same."""
+"""Stored nodes of a trie: against a loop, and search results do not depend on them."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ from wayword.completion import trie as module
 from wayword.completion.trie import (
     Trie,
     bare_trie,
+    build_trie,
     code_points,
-    near,
-    trie_of,
     walk,
+    within_edits,
     word_ranges,
 )
 from wayword.store.arrays import read_only
@@ -26,12 +26,12 @@ sizes = st.sampled_from([1, 2, 3, 6, 1 << 20])
 
 
 def tries(texts: list[str], listed_from: int, listed: int) -> tuple[Trie, Trie]:
-    """One with so many nodes listed, and one with none."""
+    """Build a trie with stored nodes, and one without."""
     code = code_points(texts)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(module, "LISTED_FROM", listed_from)
         patched.setattr(module, "LISTED", listed)
-        return trie_of(code), bare_trie(code)
+        return build_trie(code), bare_trie(code)
 
 
 @given(texts, st.sampled_from([1, 2, 4]))
@@ -60,14 +60,17 @@ def test_the_list_is_bounded_and_begins_as_the_whole_one(texts: list[str], most:
 
 @given(texts, small | wide, sizes, sizes, st.sampled_from([1, 2]), st.sampled_from([0, 1]), st.booleans())
 @settings(max_examples=500)
-def test_what_is_found_does_not_depend_on_the_list(
+def test_results_do_not_depend_on_stored_nodes(
     texts: list[str], typed: str, least: int, most: int, edits: int, kept: int, whole: bool
 ) -> None:
     listed, bare = tries(texts, least, most)
     given = read_only(code_points([typed]).values)
     assert walk(listed, given)[:3] == walk(bare, given)[:3]
     kept = min(kept, len(typed))
-    assert same(near(listed, given, edits, kept, whole, 1000), near(bare, given, edits, kept, whole, 1000))
+    assert same(
+        within_edits(listed, given, edits, kept, whole, 1000),
+        within_edits(bare, given, edits, kept, whole, 1000),
+    )
     assert same(word_ranges(listed, given, 3, 1000), word_ranges(bare, given, 3, 1000))
 
 

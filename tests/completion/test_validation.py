@@ -47,7 +47,7 @@ def test_the_mean_over_the_cutoffs_of_what_each_click_adds(
     )
     if not shown.any():
         return
-    found = Validator(csr_array(shown), held).utilities(candidates, logbook.CONTEXTS)
+    utilities = Validator(csr_array(shown), held).utilities(candidates, logbook.CONTEXTS)
     for at, (s, c) in enumerate(rows):
         alone = Search(s.query, (c,), s.context)
         values = [reference.utility(alone, q, rankings, ZIPF) for q in lists[s.context]]
@@ -57,7 +57,7 @@ def test_the_mean_over_the_cutoffs_of_what_each_click_adds(
                 for k in (1, 5, 10)
             ]
         )
-        assert found[at] == pytest.approx(expected)
+        assert utilities[at] == pytest.approx(expected)
 
 
 def test_more_by_two_standard_errors_is_sure() -> None:

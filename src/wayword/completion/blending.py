@@ -1,10 +1,10 @@
-"""Blending: two lists of completions as one, between what people type and where it leads.
+"""Blending: combines two lists of completions, for example by probability and by utility.
 
-Reciprocal-rank fusion. The score of a query in a context is
+`blend` is reciprocal-rank fusion. The score of a query in a context is
 
     (1 − weight) / (position in one + 1)  +  weight / (position in the other + 1)
 
-with 0 for a list that does not have it: it needs no scores that compare, only orders.
+with 0 for a list without the query. It uses ranks only, so the scores of the lists need not be comparable.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from wayword.errors import WaywordError
 
 
 def blend(one: Candidates, other: Candidates, weight: float, k: int) -> Candidates:
-    """The best k of both lists for each context, ties by query number, none of score 0.
+    """Return the best k of both lists for each context, ties by query number, without scores of 0.
 
     Weight 0 gives the first k of `one` in their order, weight 1 those of `other`.
 
@@ -40,15 +40,17 @@ def blend(one: Candidates, other: Candidates, weight: float, k: int) -> Candidat
     )
 
 
-def dialled(useful: Candidates, also: Candidates, probable: Candidates, acceptance: float) -> Candidates:
-    """Queries between utility and acceptance, ties by query number. The score of a query is
+def mix_acceptance(
+    useful: Candidates, also: Candidates, probable: Candidates, acceptance: float
+) -> Candidates:
+    """Rank queries by utility and acceptance, ties by query number. The score of a query is
 
         (1 − acceptance) · utility/best utility + acceptance · probability/best probability
 
-    `useful` and `also` tell utilities, `probable` how probable it is that a context becomes each query.
+    The scores of `useful` and `also` are utilities, those of `probable` probabilities that the query is intended.
 
     >>> rows = lambda q, s: Candidates(np.zeros(len(q), np.int32), np.array(q, np.int32), np.array(s, np.float32))
-    >>> dial = lambda share: dialled(rows([7, 4], [2, 1]), rows([9], [0.5]), rows([9, 4], [0.6, 0.3]), share)
+    >>> dial = lambda share: mix_acceptance(rows([7, 4], [2, 1]), rows([9], [0.5]), rows([9, 4], [0.6, 0.3]), share)
     >>> dial(0.0).query.tolist(), dial(1.0).query.tolist(), dial(0.5).query.tolist()
     ([7, 4, 9], [9, 4, 7], [9, 4, 7])
     """
@@ -60,16 +62,16 @@ def dialled(useful: Candidates, also: Candidates, probable: Candidates, acceptan
     pairs, first, member = np.unique(context * width + query, return_index=True, return_inverse=True)
     cut = len(useful.query) + len(also.query)
     owner = pairs // width
-    utility, chance = np.zeros(len(pairs)), np.zeros(len(pairs))
+    utility, probability = np.zeros(len(pairs)), np.zeros(len(pairs))
     np.maximum.at(utility, member[:cut], np.concatenate([useful.score, also.score]))
-    np.maximum.at(chance, member[cut:], probable.score)
+    np.maximum.at(probability, member[cut:], probable.score)
     contexts = 1 + int(context.max(initial=-1))
     score = np.zeros(len(pairs))
-    for value, share in ((utility, 1 - acceptance), (chance, acceptance)):
+    for value, share in ((utility, 1 - acceptance), (probability, acceptance)):
         best = np.zeros(contexts)
         np.maximum.at(best, owner, value)
         score += share * value / np.maximum(best, 1e-300)[owner]
-    told = [
+    sources = [
         c.source if c.source is not None else np.zeros(len(c.query), np.int8)
         for c in (useful, also, probable)
     ]
@@ -77,5 +79,5 @@ def dialled(useful: Candidates, also: Candidates, probable: Candidates, acceptan
         owner.astype(np.int32),
         (pairs % width).astype(np.int32),
         score.astype(np.float32),
-        np.concatenate(told)[first],
+        np.concatenate(sources)[first],
     )

@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SOURCES = ("unknown", "popular", "pecos", "graph", "typo", "words", "similar", "shorter")
-"""Who proposed a candidate: a retriever, or how the graph understood a text that no query starts with. A `source` is a
-place in this tuple."""
+"""Sources of candidates: a retriever, or the strategy of `prefix_matcher` for a text that no query starts with ("graph"
+stands for exact matches). A `source` is an index into this tuple."""
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """`query[i]` is proposed for row `context[i]` of a table of contexts with `score[i]`, by `source[i]` if known.
+    """`query[i]` is a candidate for row `context[i]` of a table of contexts, with `score[i]` and possibly `source[i]`.
 
-    Rows of one context stand together, contexts in order, best score first, ties by query number.
+    Rows are sorted by context, then by descending score, then by query number.
     """
 
     context: NDArray[np.int32]
@@ -35,31 +35,31 @@ class Candidates:
         score: NDArray[np.float32],
         source: NDArray[np.int8] | None = None,
     ) -> "Candidates":
-        """Bring arbitrary rows into the order stated above."""
+        """Sort arbitrary rows into the order stated above."""
         return cls(context, query, score, source).take(np.lexsort((query, -score, context)))
 
     @classmethod
     def empty(cls) -> "Candidates":
-        """None at all."""
+        """Return no candidates."""
         return cls(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))
 
     def take(self, rows: NDArray[np.int64]) -> "Candidates":
-        """These rows, in this order."""
+        """Return these rows, in this order."""
         source = None if self.source is None else self.source[rows]
         return Candidates(self.context[rows], self.query[rows], self.score[rows], source)
 
     def top(self, k: int) -> "Candidates":
-        """The first k of every context."""
+        """Return the first k candidates of every context."""
         return self.take(np.flatnonzero(self.position() < k))
 
     def of(self, source: str) -> "Candidates":
-        """The same, proposed by this source."""
+        """Return the same candidates with this source."""
         return Candidates(
             self.context, self.query, self.score, np.full(len(self.query), SOURCES.index(source), np.int8)
         )
 
     def sources(self) -> Sequence[str]:
-        """The name of each row's source."""
+        """Return the name of each row's source."""
         return (
             [SOURCES[0]] * len(self.query)
             if self.source is None
@@ -67,7 +67,7 @@ class Candidates:
         )
 
     def position(self) -> NDArray[np.int64]:
-        """0-based place of each row within its context."""
+        """Return the 0-based position of each row within its context."""
         n = len(self.context)
         starts = (
             np.flatnonzero(np.r_[True, self.context[1:] != self.context[:-1]]) if n else np.zeros(0, np.int64)
@@ -76,8 +76,8 @@ class Candidates:
 
 
 class Retriever(Protocol):
-    """Context → candidates. Members: `retrieval.popular`, `retrieval.pecos`, `retrieval.graph`."""
+    """Context → candidates. Implementations: `popular`, `expected_utility`, and `pecos_retriever` of the paper."""
 
     def retrieve(self, contexts: "pa.Table", k: int) -> Candidates:
-        """At most k candidates for each row of `contexts` (columns: `prefix`, normalised, and extra ones)."""
+        """Return at most k candidates for each row of `contexts` (columns: `prefix`, normalised, and extra ones)."""
         ...

@@ -1,13 +1,13 @@
-"""A completion: what is suggested to someone who has typed something."""
+"""A completion: a query suggested for a typed text."""
 
 import msgspec
 
 
 class Completion(msgspec.Struct, frozen=True, gc=False):
-    """A suggested query, in the form to show, and the policy's score: larger is better, and never below the next.
+    """A suggested query in its display form, and the policy's score. Scores do not increase along a list.
 
-    The score of `expected` is the expected utility as a multiple of that of the queries that the text becomes: 1 is as
-    good as to type on. `source` says who proposed it (see `retrieval.candidates.SOURCES`).
+    The score of the policy `expected` is the expected utility relative to that of the intended queries: 1 is as useful
+    as typing on. `source` names the candidate's source (see `completion.candidates.SOURCES`).
     """
 
     query: str

@@ -26,7 +26,7 @@ class Affinity:
 
     @classmethod
     def fit(cls, contexts: pa.Table, owner: NDArray[np.integer], owners: int, strength: float) -> "Affinity":
-        """Fit by the contexts of searches and the document (or query) of each; the prior counts `strength` searches."""
+        """Fit to the context and the document (or query) of each search; the prior counts as `strength` searches."""
         known = ContextColumns.fit(contexts).categories
         values, factors = {}, {}
         for column, names in known.items():
@@ -42,7 +42,7 @@ class Affinity:
         return cls(values, factors)
 
     def rows(self, contexts: pa.Table) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
-        """The factors of distinct combinations of values, and the combination of each context (-1: none is known)."""
+        """Return the factors of distinct combinations of values, and each context's combination (-1: no columns)."""
         codes = np.zeros((contexts.num_rows, len(self.values)), np.int64)
         for at, (column, known) in enumerate(self.values.items()):
             if column in contexts.column_names:

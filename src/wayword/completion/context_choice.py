@@ -1,4 +1,4 @@
-"""How much context columns say: chosen by the Utility@k of held-out searches, inside the training log."""
+"""Chooses the strength of context columns by the Utility@k of held-out searches of the training log."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from wayword.completion.context_affinity import Affinity
-from wayword.completion.expected_utility import GraphRetriever
+from wayword.completion.expected_utility import ExpectedUtilityRetriever
 from wayword.completion.retriever_io import DOCUMENTS_IN, QUERIES_IN
-from wayword.completion.sparse_topk import Graph
+from wayword.completion.sparse_topk import DemandGraph
 from wayword.completion.validation import HeldOut, Validator, significantly_larger
 from wayword.engines import Engine
 from wayword.logs.contexts import PREFIX
@@ -19,9 +19,9 @@ from wayword.store.compressed_rows import WeightedRows
 from wayword.utility import DEEPEST
 
 HELD_OUT = 8000
-"""So many held-out searches choose the strengths."""
+"""Largest number of held-out searches."""
 STRENGTHS = (3.0, 10.0, 30.0)
-"""Tried for the context columns: how many searches a factor of 1 is worth."""
+"""Candidate strengths of the prior of a factor, in searches."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,11 @@ class ContextClicks:
 
     @classmethod
     def read(cls, engine: Engine, contexts: pa.Table) -> "ContextClicks":
-        """From the numbered log, `instances` and `propensity`. A search has the columns of all its contexts; the first
-        stands for them. Held out are searches of the ranker's split, by md5."""
+        """Read the numbered log, `instances` and `propensity`.
+
+        All contexts of a search have the same columns, so the first one is used. Held-out searches are drawn from the
+        ranker's split by the md5 of their ids.
+        """
         training = engine.arrow(
             """
             SELECT s.split, s.query, c.document, i.context FROM numbered_clicks AS c
@@ -61,8 +64,8 @@ class ContextClicks:
         )
         return cls(contexts, training, held_out)
 
-    def affinity(self, kind: str, strength: float, graph: Graph, *splits: str) -> Affinity:
-        """How much more documents, or queries, are wanted in some contexts, by the clicks of these splits."""
+    def affinity(self, kind: str, strength: float, graph: DemandGraph, *splits: str) -> Affinity:
+        """Fit the factors of documents, or of queries, to the clicks of these splits."""
         chosen = self.training.filter(pc.is_in(self.training["split"], value_set=pa.array(splits)))
         columns = self.contexts.drop_columns([PREFIX]).take(chosen["context"].combine_chunks())
         owner, owners = ("document", graph.documents) if kind == DOCUMENTS_IN else ("query", graph.universe)
@@ -72,11 +75,11 @@ class ContextClicks:
 def choose(
     clicks: ContextClicks,
     exposure: WeightedRows,
-    retriever: Callable[[Mapping[str, Affinity]], GraphRetriever],
+    retriever: Callable[[Mapping[str, Affinity]], ExpectedUtilityRetriever],
 ) -> dict[str, float]:
-    """The strengths for documents and queries in context, where context served held-out searches better.
+    """Choose the strengths for documents and for queries; a kind that does not significantly help is left out.
 
-    `retriever` gives the retriever that knows these affinities, with a demand learned without the held-out searches.
+    `retriever` builds a retriever with these affinities, with a demand learned without the held-out searches.
     """
     held_out = clicks.held_out
     if not held_out.num_rows:

@@ -1,11 +1,11 @@
-"""Lists chosen as a whole: what a shown list is worth together, and near-duplicates that take each other's place.
+"""Diversification: chooses a list by its joint utility, and groups near-duplicate queries.
 
-A person picks one of the shown queries, so a document is worth what the best of them does for it:
+A user picks one of the shown queries, so each document counts with its exposure by the best of them:
 
     list utility of Q' for a context = Σ_a demand[a] · max over q in Q' of exposure(q)[a]
 
-It never falls with one query more, and each query adds less the more are shown already (it is monotone and
-submodular), so choosing by marginal gain reaches at least 1 − 1/e, 63 %, of the best list of that length.
+This is monotone and submodular in Q', so the greedy choice by marginal gain reaches at least 1 − 1/e, 63 %, of the
+utility of the best list of that length.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from wayword.errors import WaywordError
 from wayword.numba_jit import compiled
 
 SHORTEST_PLURAL = 4
-"""Shorter words are left alone: "bus", "gas" and "ios" are no plurals, and few letters say little."""
+"""Shorter words are not taken for plurals: "bus", "gas" and "ios" are none."""
 
 
 def diversify(
@@ -31,14 +31,14 @@ def diversify(
     *,
     same: NDArray[np.int32] | None = None,
 ) -> Candidates:
-    """At most k of each context's candidates, chosen one by one by what each adds to the utility of the list.
+    """Choose at most k of each context's candidates greedily, by their marginal gain in list utility.
 
-    `demand` is contexts × documents, `exposures` queries × documents. The score is the gain, which never rises along
-    a list; its sum is the list utility. Gains are compared as the float32 they are returned as, ties go to the
-    candidate given first. Candidates that add nothing come last, in the order given, only to fill the list.
-    `same[q]` is the group of a query: a list shows at most one of each group, the first that is chosen.
+    `demand` is contexts × documents, `exposures` queries × documents. The score is the gain, which does not increase
+    along a list; its sum is the list utility. Gains are compared as float32, the type that is returned; ties go to the
+    candidate given first. Candidates without gain come last, in the order given, to fill the list. `same[q]` is the
+    group of query q: a list has at most one query of each group, the first that is chosen.
 
-    Two queries that lead to the same document, and a third one that leads elsewhere: the third is worth showing.
+    Of two queries for the same document and a third one for another document, the first and the third are chosen:
 
     >>> demand = csr_array([[3.0, 1.0]])
     >>> exposures = csr_array([[1.0, 0.0], [0.9, 0.0], [0.0, 1.0]])
@@ -48,10 +48,10 @@ def diversify(
     [(0, 3.0), (2, 1.0)]
     """
     _check(candidates, demand, exposures, same)
-    wanted = demand
-    if not wanted.has_canonical_format:
-        wanted = demand.copy()
-        wanted.sum_duplicates()
+    canonical = demand
+    if not canonical.has_canonical_format:
+        canonical = demand.copy()
+        canonical.sum_duplicates()
     n = len(candidates.query)
     starts = np.flatnonzero(np.r_[True, candidates.context[1:] != candidates.context[:-1]][:n])
     ends = np.r_[starts, n]
@@ -61,9 +61,9 @@ def diversify(
         candidates.query,
         np.zeros(0, np.int32) if same is None else same,
         max(k, 0),
-        wanted.indptr,
-        wanted.indices,
-        wanted.data.astype(np.float64, copy=False),
+        canonical.indptr,
+        canonical.indices,
+        canonical.data.astype(np.float64, copy=False),
         exposures.indptr,
         exposures.indices,
         exposures.data,
@@ -76,14 +76,14 @@ def diversify(
 def _check(
     candidates: Candidates, demand: csr_array, exposures: csr_array, same: NDArray[np.int32] | None
 ) -> None:
-    """Compiled code does not look where it reads, so what does not fit is told before."""
+    """Check shapes and numbers, as compiled code does not check array bounds."""
     queries = exposures.shape[0]
-    for found, expected, what in (
+    for size, expected, what in (
         (demand.shape[1], exposures.shape[1], "documents of the demand as of the exposures"),
         (queries if same is None else len(same), queries, "groups of queries as queries"),
     ):
-        if found != expected:
-            raise WaywordError(f"Found {found:,}, expected as many {what}: {expected:,}.")
+        if size != expected:
+            raise WaywordError(f"Found {size:,}, expected as many {what}: {expected:,}.")
     for numbers, size, what in (
         (candidates.context, demand.shape[0], "contexts"),
         (candidates.query, queries, "queries"),
@@ -109,19 +109,18 @@ def _choose(
     exposure: NDArray[np.float64],
     room: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """The rows of the candidates that are shown, context by context, and what each adds; `room` is their number at
-    most."""
+    """Return the rows of the chosen candidates, context by context, and their gains; there are at most `room`."""
     rows, gains, filled = np.empty(room, np.int64), np.empty(room, np.float32), 0
     for group in range(len(ends) - 1):
         first, n = ends[group], ends[group + 1] - ends[group]
         queries = query[first : first + n]
         low, high = demand_ends[context[first]], demand_ends[context[first] + 1]
-        wanted = demand[low:high]
+        amount = demand[low:high]
         parts, places, shown = _demanded(queries, demand_of[low:high], exposure_ends, exposure_of, exposure)
         best, bound, free = np.zeros(high - low), np.full(n, np.inf, np.float32), np.ones(n, np.bool_)
         for _ in range(min(k, n)):
-            winner = _next(bound, free, parts, places, shown, wanted, best)
-            if winner < 0:  # everything left is like something shown
+            winner = _next(bound, free, parts, places, shown, amount, best)
+            if winner < 0:  # all others are near-duplicates of chosen ones
                 break
             rows[filled], gains[filled] = first + winner, bound[winner]
             filled += 1
@@ -141,7 +140,7 @@ def _demanded(
     exposure_of: NDArray[np.int32],
     exposure: NDArray[np.float64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """The exposure of the demanded `documents` (ascending) by each query: where its part ends, their places, p."""
+    """Return the exposure of the `documents` in demand (ascending) by each query: its end, their positions, p."""
     entries = 0
     for query in queries:
         entries += exposure_ends[query + 1] - exposure_ends[query]
@@ -165,13 +164,13 @@ def _next(
     parts: NDArray[np.int64],
     places: NDArray[np.int64],
     shown: NDArray[np.float64],
-    wanted: NDArray[np.float64],
+    amount: NDArray[np.float64],
     best: NDArray[np.float64],
 ) -> int:
-    """The free candidate that adds most to what is shown `best` already, else the first free one, else -1.
+    """Return the free candidate of largest gain over the exposures `best`, else the first free one, else -1.
 
-    A gain never rises as the list grows, so the gain known last is a bound: it is computed again only where it could
-    win. The terms of a sum keep their order, so this holds to the last bit.
+    Lazy greedy: a gain never increases as the list grows, so the last computed gain is an upper bound, and it is
+    computed again only where it could win. Sums keep the order of their terms, so this is exact in floating point.
     """
     winner, most, first = -1, np.float32(0), -1
     for i in range(len(free)):
@@ -180,7 +179,7 @@ def _next(
         if free[i] and bound[i] > most:
             total = 0.0
             for entry in range(parts[i], parts[i + 1]):
-                total += wanted[places[entry]] * max(shown[entry] - best[places[entry]], 0.0)
+                total += amount[places[entry]] * max(shown[entry] - best[places[entry]], 0.0)
             bound[i] = np.float32(total)
             if bound[i] > most:
                 winner, most = i, bound[i]
@@ -188,14 +187,14 @@ def _next(
 
 
 def near_duplicates(texts: Sequence[str]) -> NDArray[np.int32]:
-    """Group numbers: queries (normalised) alike but for the order of words, repeated words, and a plural.
+    """Number the groups of queries (normalised) that differ only in word order, repeated words and plurals.
 
-    A plural is a word of at least four letters that, without its last "s" or "es", is also a word of these texts; so
-    it needs no dictionary, and no language but one that makes plurals so. Groups are numbered as they turn up.
+    A plural is a word of at least four letters that, without its final "s" or "es", is also a word of these texts. No
+    dictionary is needed, but only plurals of this form are recognised. Groups are numbered in order of appearance.
 
-    Where it errs: words that only look like plurals ("news" and "new", "jeans" and "jean") are taken for them where
-    both occur; other plurals ("knives", "berries", "tvs") stay apart, as do misspellings and synonyms; and order can
-    matter ("flights london to paris"). Text written without spaces is one word.
+    Known errors: words that only look like plurals ("news" and "new", "jeans" and "jean") are grouped if both occur;
+    other plurals ("knives", "berries", "tvs"), misspellings and synonyms are not; and word order can matter ("flights
+    london to paris"). Text written without spaces is one word.
 
     >>> near_duplicates(["tv stand", "tv stands", "stands tv", "tv", "tv stand tv", "iphone 7", "iphone 7s"]).tolist()
     [0, 0, 0, 1, 0, 2, 3]
@@ -208,7 +207,7 @@ def near_duplicates(texts: Sequence[str]) -> NDArray[np.int32]:
 
 
 def _singular(word: str, vocabulary: set[str]) -> str:
-    """The shortest word of the vocabulary that this one is a plural of, step by step, or the word itself.
+    """Return the shortest word of the vocabulary of which this is a plural, applied repeatedly, or the word itself.
 
     >>> known = {"shoes", "shoe", "boxes", "box", "glasses", "glass", "glas", "1990s", "1990"}
     >>> [_singular(word, known) for word in ("shoes", "boxes", "glasses", "1990s")]

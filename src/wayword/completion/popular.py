@@ -1,7 +1,7 @@
-"""Most popular completion: the queries that start with the prefix, those searched most often first.
+"""Most popular completion: the queries that start with the prefix, most frequent first.
 
-Bar-Yossef and Kraus, "Context-sensitive query auto-completion" (WWW 2011), call it MPC. It is missing from the
-paper's baselines and strong at rank 1.
+This is MPC of Bar-Yossef and Kraus, "Context-sensitive query auto-completion" (WWW 2011). The paper's baselines do not
+include it; it is strong at rank 1.
 """
 
 from bisect import bisect_left
@@ -20,7 +20,7 @@ from wayword.logs.contexts import PREFIX
 
 
 def popularity(rankings: Path, *splits: str) -> NDArray[np.int64]:
-    """Count the searches of the splits that issued each query; a query that returns nothing has none.
+    """Count the searches of the splits that issued each query; a query without results counts 0.
 
     `rankings` is the folder of the artefact of that name.
     """
@@ -32,14 +32,14 @@ def popularity(rankings: Path, *splits: str) -> NDArray[np.int64]:
 
 
 LAST = chr(0x10FFFF)
-"""Comes after every character."""
+"""Sorts after every other character."""
 
 
 class PopularRetriever:
-    """Prefix-exact and blind to extra context columns. Queries are numbered in the order of their texts."""
+    """Matches prefixes exactly and ignores context columns. Queries are numbered in the order of their texts."""
 
     def __init__(self, texts: Sequence[str], popularity: NDArray[np.int64], *, cached: int = 1 << 16) -> None:
-        """`cached` is the number of prefixes whose lists are kept."""
+        """`cached` is the number of prefixes whose lists are cached."""
         self._texts = texts
         self._popularity = popularity
         self._best = lru_cache(maxsize=cached)(self._search)
@@ -51,13 +51,13 @@ class PopularRetriever:
         >>> popular.retrieve(pa.table({"prefix": ["ma", "x"]}), k=2).query.tolist()
         [1, 0]
         """
-        found = [self._best(prefix, k) for prefix in contexts[PREFIX].to_pylist()]
-        query = np.concatenate([*found, np.zeros(0, np.int32)])
-        context = np.repeat(np.arange(len(found), dtype=np.int32), [len(f) for f in found])
+        lists = [self._best(prefix, k) for prefix in contexts[PREFIX].to_pylist()]
+        query = np.concatenate([*lists, np.zeros(0, np.int32)])
+        context = np.repeat(np.arange(len(lists), dtype=np.int32), [len(one) for one in lists])
         return Candidates(context, query, self._popularity[query].astype(np.float32)).of("popular")
 
     def total(self, prefix: str) -> int:
-        """How many searches there were for queries that start with the prefix."""
+        """Count the searches for queries that start with the prefix."""
         low, high = self._range(prefix)
         return int(self._popularity[low:high].sum())
 

@@ -1,19 +1,20 @@
-"""Which queries a typed text may be the beginning of, also when no query starts with it.
+"""Matches a typed text to the queries that the user may intend, also when no query starts with it.
 
-The first of these that finds a query answers, so a typed text that is a beginning as it stands is never corrected:
+The strategies are tried in this order, and the first that matches any query is used. So a text that some query starts
+with is never corrected:
 
-1. "exact": the queries that start with the text.
-2. "typo": those that start with the text after one edit (a character inserted, deleted or replaced, or two neighbours
-   swapped).
-3. "words": those that contain every typed word, the last one as the beginning of a word, in any order.
-4. "typo": those that start with the text after two edits, none of them in its first character, where mistakes are
-   rare. A text whose words are all known is not looked at: they are hardly misspelt.
-5. "words": as 3, with one edit in a word where needed, in as few words as possible.
-6. "similar": those that share the most telling of the words, weighted by how alike they are.
-7. "shorter": those that start with as much of the text's beginning as any does.
+1. "exact": queries that start with the text.
+2. "typo": queries that start with the text after one edit (a character inserted, deleted or replaced, or two adjacent
+   characters swapped).
+3. "words": queries that contain every typed word in any order, the last one as a prefix of a word.
+4. "typo": queries that start with the text after two edits, none in the first character, where errors are rare. Skipped
+   if every typed word is a known word, as these are rarely misspelt.
+5. "words": as 3, with at most one edit in each word, in as few words as possible.
+6. "similar": queries that share rare words with the text, weighted by cosine similarity.
+7. "shorter": queries that start with the longest prefix of the text that any query starts with.
 
-How many edits a text may need depends on its length, as with Elasticsearch's fuzziness AUTO: below 3 characters none,
-up to 5 one, from 6 two. Characters are code points.
+The number of edits depends on the length of the text, as in Elasticsearch's fuzziness AUTO: none below 3 characters,
+one up to 5, two from 6. Characters are code points.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,12 +28,12 @@ from numpy.typing import NDArray
 from wayword.completion.trie import (
     Trie,
     bare_trie,
+    build_trie,
     code_points,
     code_points_of,
-    near,
-    spread,
-    trie_of,
+    expand_ranges,
     walk,
+    within_edits,
 )
 from wayword.completion.word_index import WordIndex
 from wayword.store.arrays import load_array, read_only
@@ -40,61 +41,61 @@ from wayword.store.compressed_rows import CompressedRows
 
 SOURCES = ("exact", "typo", "words", "similar", "shorter")
 MAX_VISITS = 20_000
-"""So many nodes of the queries' trie are visited to correct a text: a few milliseconds at most, mostly far fewer."""
+"""Largest number of trie nodes visited to correct a text: takes a few milliseconds at most."""
 
 
 @dataclass(frozen=True)
 class Matches:
-    """Queries, ascending and distinct, with weights in (0, 1], all found in the same way."""
+    """Queries matched by one strategy, ascending and distinct, with weights in (0, 1]."""
 
     query: NDArray[np.int32]
     weight: NDArray[np.float32]
     source: str
 
 
-class Beginnings:
-    """Queries are numbered in the order of their texts, which are normalised; only the wanted ones are matched.
+class PrefixMatcher:
+    """Index of query texts (normalised and sorted; a query's number is its position). Only some are matchable.
 
-    >>> found = Beginnings.build(["mail", "music", "video player"], np.array([True, True, True]))
-    >>> [(found.matches(typed).query.tolist(), found.matches(typed).source) for typed in ("m", "muc", "player")]
+    >>> matcher = PrefixMatcher.build(["mail", "music", "video player"], np.array([True, True, True]))
+    >>> [(matcher.matches(typed).query.tolist(), matcher.matches(typed).source) for typed in ("m", "muc", "player")]
     [([0, 1], 'exact'), ([1], 'typo'), ([2], 'words')]
     """
 
-    def __init__(self, texts: CompressedRows, wanted: NDArray[np.int32], words: WordIndex) -> None:
+    def __init__(self, texts: CompressedRows, matchable: NDArray[np.int32], words: WordIndex) -> None:
         self._texts = texts.read_only()
-        self.wanted = read_only(wanted)
+        self.matchable = read_only(matchable)
         self._words = WordIndex(words.words.read_only(), words.texts.read_only(), words.contents.read_only())
 
     @classmethod
-    def build(cls, texts: Sequence[str], wanted: NDArray[np.bool_]) -> "Beginnings":
-        """`wanted` tells for each of the sorted texts whether it counts, as one that was searched."""
-        numbers = np.flatnonzero(wanted)
+    def build(cls, texts: Sequence[str], matchable: NDArray[np.bool_]) -> "PrefixMatcher":
+        """Build from the sorted texts; `matchable` says for each text whether it may be matched."""
+        numbers = np.flatnonzero(matchable)
         words = WordIndex.build([texts[number] for number in numbers.tolist()])
         return cls(code_points(texts), numbers.astype(np.int32), words)
 
     @cached_property
-    def _wanted_texts(self) -> Trie:
-        """Made when it is first needed: to load compiled code takes longer than to open an index."""
-        return trie_of(self._texts, self.wanted)
+    def _trie(self) -> Trie:
+        """Trie of the matchable texts, built on first use: loading compiled code takes longer than opening an index."""
+        return build_trie(self._texts, self.matchable)
 
     def save(self, folder: Path) -> None:
         """Write the arrays, one file each."""
         folder.mkdir(parents=True, exist_ok=True)
-        np.save(folder / "wanted.npy", self.wanted)
+        np.save(folder / "wanted.npy", self.matchable)
         self._texts.save(folder, "texts")
         self._words.save(folder)
 
     @classmethod
-    def load(cls, folder: Path) -> "Beginnings":
+    def load(cls, folder: Path) -> "PrefixMatcher":
         """Map the arrays of `save` into memory."""
         texts = CompressedRows.load(folder, "texts")
-        wanted = load_array(folder / "wanted.npy", np.int32, below=len(texts))
-        return cls(texts, wanted, WordIndex.load(folder, len(wanted)))
+        matchable = load_array(folder / "wanted.npy", np.int32, below=len(texts))
+        return cls(texts, matchable, WordIndex.load(folder, len(matchable)))
 
-    def starting(self, prefix: str) -> tuple[int, int]:
-        """The range of all queries that start with the prefix, wanted or not; one that equals it does.
+    def prefix_range(self, prefix: str) -> tuple[int, int]:
+        """Return the range [low, high) of all queries that start with or equal the prefix, matchable or not.
 
-        >>> Beginnings.build(["mail", "map", "music"], np.zeros(3, bool)).starting("ma")
+        >>> PrefixMatcher.build(["mail", "map", "music"], np.zeros(3, bool)).prefix_range("ma")
         (0, 2)
         """
         typed = code_points_of(prefix)
@@ -102,49 +103,51 @@ class Beginnings:
         return (low, high) if length == len(typed) else (low, low)
 
     def matches(self, prefix: str) -> Matches:
-        """The queries that the first successful way of the list above finds; none if all fail."""
+        """Match by the first strategy that succeeds; the result is empty if none does."""
         typed = code_points_of(prefix)
-        for source, rows, weight in self._ways(typed):
+        for source, rows, weight in self._strategies(typed):
             if len(rows):
-                return Matches(self.wanted[rows], weight, source)
+                return Matches(self.matchable[rows], weight, source)
         return Matches(np.zeros(0, np.int32), np.zeros(0, np.float32), SOURCES[-1])
 
-    def ways(self, prefix: str) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.float32]]]:
-        """All ways of the list above, whether or not an earlier one succeeds."""
-        return self._ways(code_points_of(prefix))
+    def strategies(self, prefix: str) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.float32]]]:
+        """Run all strategies, whether or not an earlier one succeeds: (source, rows, weights) of each."""
+        return self._strategies(code_points_of(prefix))
 
-    def corrected(self, prefix: str, edits: int) -> NDArray[np.int32]:
-        """The wanted queries that start with a text at most so many edits from the prefix, whatever its length."""
-        return self.wanted[self._near(code_points_of(prefix), edits)]
+    def within_edits(self, prefix: str, edits: int) -> NDArray[np.int32]:
+        """Return the matchable queries that start with a text at most `edits` edits from the prefix."""
+        return self.matchable[self._within_edits(code_points_of(prefix), edits)]
 
-    def _ways(self, typed: NDArray[np.int32]) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.float32]]]:
-        """Each way with the places, among the wanted queries, of what it finds, and their weights."""
-        length, low, high, _ = walk(self._wanted_texts, typed)
+    def _strategies(
+        self, typed: NDArray[np.int32]
+    ) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.float32]]]:
+        """Yield the source of each strategy, the rows that it matches (among the matchable queries), their weights."""
+        length, low, high, _ = walk(self._trie, typed)
         if length == len(typed):
-            yield "exact", *_alike(np.arange(low, high))
+            yield "exact", *_equal_weights(np.arange(low, high))
         edits = allowed_edits(len(typed))
         if edits >= 1:
-            yield "typo", *_alike(self._near(typed, 1))
-        yield "words", *_alike(self._words.containing(typed, corrected=False))
+            yield "typo", *_equal_weights(self._within_edits(typed, 1))
+        yield "words", *_equal_weights(self._words.containing(typed, corrected=False))
         if edits >= 2 and not self._words.knows(typed):
-            yield "typo", *_alike(self._near(typed, 2))
-        yield "words", *_alike(self._words.containing(typed, corrected=True))
-        yield "similar", *self._words.sharing(typed)
-        yield "shorter", *_alike(np.arange(low, high if length else low))
+            yield "typo", *_equal_weights(self._within_edits(typed, 2))
+        yield "words", *_equal_weights(self._words.containing(typed, corrected=True))
+        yield "similar", *self._words.similar(typed)
+        yield "shorter", *_equal_weights(np.arange(low, high if length else low))
 
-    def _near(self, typed: NDArray[np.int32], edits: int) -> NDArray[np.int64]:
-        """The first character is taken as right where the visits do not suffice, or for two edits."""
+    def _within_edits(self, typed: NDArray[np.int32], edits: int) -> NDArray[np.int64]:
+        """Keep the first character unedited for two edits, or where the budget of visits is exhausted."""
         ranges, visits = np.zeros((0, 2), np.int64), MAX_VISITS
         if edits == 1:
-            ranges, visits = near(self._wanted_texts, typed, edits, 0, False, MAX_VISITS)
+            ranges, visits = within_edits(self._trie, typed, edits, 0, False, MAX_VISITS)
         if visits >= MAX_VISITS and len(typed):
-            again, _ = near(self._wanted_texts, typed, edits, 1, False, MAX_VISITS)
+            again, _ = within_edits(self._trie, typed, edits, 1, False, MAX_VISITS)
             ranges = again if len(again) else ranges
-        return spread(ranges)
+        return expand_ranges(ranges)
 
 
 def allowed_edits(length: int) -> int:
-    """How many edits a typed text of so many characters may need.
+    """Return the number of edits allowed in a text of this many characters.
 
     >>> [allowed_edits(length) for length in (2, 3, 5, 6)]
     [0, 1, 1, 2]
@@ -152,6 +155,6 @@ def allowed_edits(length: int) -> int:
     return (length >= 3) + (length >= 6)
 
 
-def _alike(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Rows of the same weight."""
+def _equal_weights(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Give all rows the weight 1."""
     return rows, np.ones(len(rows), np.float32)

@@ -1,12 +1,12 @@
-"""Documents ↔ queries: demand and exposure, and the best queries as their product.
+"""Top-k of the sparse product of demand and exposure: the queries of highest expected utility.
 
 The mean utility of a query over the searches of a context is an inner product, exactly:
 
     mean over s of û(s, q) = ⟨demand(x), exposure(q)⟩,   exposure(q)[a] = p[rank_q(a)]
 
-so the best queries of a context over the whole universe are the largest entries of a row of demand · exposureᵀ. The
-demand of a context is in turn a mixture of the demands of the queries that it may become. Both products are one
-compiled walk over the graph, from the queries to the documents behind them and back to all queries that return those.
+so the best queries of a context are the largest entries of a row of demand · exposureᵀ. The demand of a context is in
+turn a weighted sum of the demands of the intended queries. Both products are one compiled walk over a bipartite graph:
+from the intended queries to the documents in demand, and from these to all queries that return them.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -24,12 +24,12 @@ from wayword.store.compressed_rows import WeightedRows
 
 CONTEXTS_AT_ONCE = 256
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-"""2⁶⁴ / the golden ratio: its multiples spread numbers evenly ("Fibonacci hashing")."""
+"""2⁶⁴ / the golden ratio: its multiples are spread evenly ("Fibonacci hashing")."""
 
 
 @compiled
 def slot_bits(entries: int) -> int:
-    """The size of a hash table for so many entries, as a power of two: at most half full.
+    """Return the binary logarithm of the size of a hash table that is at most half full with these entries.
 
     >>> slot_bits(0), slot_bits(4), slot_bits(5)
     (1, 3, 4)
@@ -42,10 +42,11 @@ def slot_bits(entries: int) -> int:
 
 @dataclass
 class Scratch:
-    """Room for one walk, all zeros between walks: to clear what was touched is quicker than to get new room.
+    """Buffers of one walk, all zeros between walks: clearing the used entries is faster than allocating.
 
-    Utilities are added up in a hash table whose size depends on how many queries are met: a few of millions, which then
-    stay in the processor's cache. Slot i has the query `slot_query[i] - 1`, or none; what is not used takes no memory.
+    Utilities are added up in a hash table whose size depends on the number of queries reached, usually few of many,
+    so that it stays in the processor's cache. Slot i has the query `slot_query[i] - 1`, or none if that is -1. The
+    operating system allocates only the pages of memory that are used.
     """
 
     demand: NDArray[np.float64]
@@ -56,7 +57,7 @@ class Scratch:
 
     @classmethod
     def of(cls, documents: int, queries: int) -> "Scratch":
-        """For a universe of this size."""
+        """Allocate for these numbers of documents and queries."""
         slots = 1 << slot_bits(queries)
         return cls(
             np.zeros(documents),
@@ -71,53 +72,54 @@ _NO_VALUES, _NO_WEIGHTS = np.zeros(0, np.int32), np.zeros(0, np.float32)
 
 
 @dataclass(frozen=True)
-class Lift:
-    """How much more each document is wanted in some contexts: context i has row `row[i]` of `factor`, -1 has none."""
+class ContextFactors:
+    """Factors of documents' demand by context: context i has row `row[i]` of `factor`, or no factors if that is -1."""
 
     factor: NDArray[np.float32]
     row: NDArray[np.int32]
 
     @classmethod
-    def none(cls, contexts: int) -> "Lift":
-        """Contexts of which nothing is known but the text."""
+    def none(cls, contexts: int) -> "ContextFactors":
+        """Return no factors, for contexts without columns."""
         return cls(np.ones((0, 0), np.float32), np.full(contexts, -1, np.int32))
 
 
 @dataclass(frozen=True)
-class Graph:
-    """Queries, what people want who issue them (`rates`: queries × documents), and who returns what (`returned`:
-    documents × queries with p[rank])."""
+class DemandGraph:
+    """Bipartite graph of queries and documents, with demand and exposure as edge weights."""
 
-    rates: WeightedRows
-    returned: WeightedRows
+    demand: WeightedRows
+    """Queries × documents: demand of the searches that issue the query."""
+    exposure: WeightedRows
+    """Documents × queries: p[rank] of the document on the query's result page."""
     universe: int
-    """How many queries may be suggested."""
+    """Number of queries."""
     _spare: list[Scratch] = field(default_factory=list, repr=False)
 
     @cached_property
     def documents(self) -> int:
-        """How many documents there are."""
-        return len(self.returned)
+        """Number of documents."""
+        return len(self.exposure)
 
     def best(
         self,
         members: WeightedRows,
         k: int,
         *,
-        lift: Lift | None = None,
+        factors: ContextFactors | None = None,
         within: WeightedRows | None = None,
         documents: int | NDArray[np.int64] = 0,
         threads: int = 1,
     ) -> Candidates:
-        """The k queries of highest expected utility for each context, none of utility 0.
+        """Return the k queries of highest expected utility for each context, without those of utility 0.
 
-        A context is a row of `members`: the queries that it may become, with their weights. `within` names the only
-        queries that may be suggested to it. With `documents`, only so many most wanted documents are followed
-        (0: all), in all contexts or in each.
+        A context is a row of `members`: the intended queries with their weights. With `within`, only the queries of its
+        row may be suggested. `documents` is the number of documents of highest demand to use (0: all), one for all
+        contexts or one for each.
         """
         contexts = len(members)
         query, score = np.full((contexts, k), -1, np.int32), np.zeros((contexts, k), np.float32)
-        lifted = lift or Lift.none(contexts)
+        applied = factors or ContextFactors.none(contexts)
         most = np.full(contexts, documents, np.int64)
         allowed = within or WeightedRows(np.zeros(contexts + 1, np.int64), _NO_VALUES, _NO_WEIGHTS)
 
@@ -130,9 +132,9 @@ class Graph:
                 first,
                 min(first + CONTEXTS_AT_ONCE, contexts),
                 members.arrays,
-                self.rates.arrays,
-                self.returned.arrays,
-                (lifted.factor, lifted.row),
+                self.demand.arrays,
+                self.exposure.arrays,
+                (applied.factor, applied.row),
                 allowed.arrays,
                 within is not None,
                 most,
@@ -149,17 +151,17 @@ class Graph:
         else:
             with ThreadPoolExecutor(threads) as pool:
                 list(pool.map(walk, firsts))
-        found = query >= 0
-        return Candidates(np.nonzero(found)[0].astype(np.int32), query[found], score[found])
+        filled = query >= 0
+        return Candidates(np.nonzero(filled)[0].astype(np.int32), query[filled], score[filled])
 
 
 def best_queries(
     demand: csr_array, exposures: csr_array, k: int, *, within: WeightedRows | None = None, threads: int = 1
 ) -> Candidates:
-    """The k queries of highest expected utility for each row of demand (contexts × documents), none of utility 0.
+    """Return the k queries of highest expected utility for each row of `demand` (contexts × documents).
 
-    Utilities are compared as the float32 they are returned as: sums that differ in the last bits only because their
-    terms came in another order are ties, which go by query number.
+    Queries of utility 0 are left out. Utilities are compared as float32, the type that is returned: sums that differ
+    only by the rounding of another order of terms are ties, which are broken by query number.
 
     >>> demand = csr_array([[0.0, 3.0], [1.0, 0.0]])
     >>> exposures = csr_array([[1.0, 0.5], [0.0, 1.0], [0.5, 0.0]])
@@ -170,7 +172,7 @@ def best_queries(
     contexts = demand.shape[0]
     each = np.arange(contexts, dtype=np.int32)
     members = WeightedRows(np.arange(contexts + 1, dtype=np.int64), each, np.ones(contexts, np.float32))
-    graph = Graph(
+    graph = DemandGraph(
         WeightedRows.from_matrix(demand), WeightedRows.from_matrix(csr_array(exposures.T)), exposures.shape[0]
     )
     return graph.best(members, k, within=within, threads=threads)
@@ -181,9 +183,9 @@ def _walk(
     first: Any,
     last: Any,
     members: Any,
-    rates: Any,
-    returned: Any,
-    lift: Any,
+    query_demand: Any,
+    exposure: Any,
+    factors: Any,
     within: Any,
     restricted: Any,
     most: Any,
@@ -195,18 +197,18 @@ def _walk(
     demand, documents, allowed, slot_query, slot_value = scratch
     within_offsets, within_query, _ = within
     for context in range(first, last):
-        wanted = _add_demands(context, members, rates, lift, demand, documents)
+        demanded = _add_demands(context, members, query_demand, factors, demand, documents)
         least = 0.0
-        if 0 < most[context] < wanted:
-            last_kept = wanted - most[context]
-            least = np.partition(demand[documents[:wanted]], last_kept)[last_kept]
+        if 0 < most[context] < demanded:
+            last_kept = demanded - most[context]
+            least = np.partition(demand[documents[:demanded]], last_kept)[last_kept]
         only = within_query[within_offsets[context] : within_offsets[context + 1]]
         if restricted:
             allowed[only] = True
-        followed, entries = _follow(returned, demand, documents[:wanted], least)
+        followed, entries = _follow(exposure, demand, documents[:demanded], least)
         bits = slot_bits(min(entries, len(allowed)))
         _add_utilities(
-            returned, demand, documents[:followed], restricted, allowed, slot_query, slot_value, bits
+            exposure, demand, documents[:followed], restricted, allowed, slot_query, slot_value, bits
         )
         _keep_best(slot_query[: 1 << bits], slot_value[: 1 << bits], query[context], score[context])
         if restricted:
@@ -214,13 +216,15 @@ def _walk(
 
 
 @compiled
-def _add_demands(context: Any, members: Any, rates: Any, lift: Any, demand: Any, documents: Any) -> Any:
-    """Add up what the queries of a context want. Returns how many `documents` that are."""
+def _add_demands(
+    context: Any, members: Any, query_demand: Any, factors: Any, demand: Any, documents: Any
+) -> Any:
+    """Add up the demands of a context's queries. Returns the number of `documents` with demand."""
     member_offsets, member_query, member_weight = members
-    rate_offsets, rate_document, rate = rates
-    factor, factor_row = lift
+    rate_offsets, rate_document, rate = query_demand
+    factor, factor_row = factors
     row = factor_row[context]
-    wanted = 0
+    demanded = 0
     for m in range(member_offsets[context], member_offsets[context + 1]):
         q, weight = member_query[m], member_weight[m]
         for j in range(rate_offsets[q], rate_offsets[q + 1]):
@@ -231,19 +235,19 @@ def _add_demands(context: Any, members: Any, rates: Any, lift: Any, demand: Any,
             if amount <= 0.0:
                 continue
             if demand[document] == 0.0:
-                documents[wanted] = document
-                wanted += 1
+                documents[demanded] = document
+                demanded += 1
             demand[document] += amount
-    return wanted
+    return demanded
 
 
 @compiled
-def _follow(returned: Any, demand: Any, documents: Any, least: Any) -> Any:
-    """Bring the documents of at least this demand to the front, and clear the others' demand.
+def _follow(exposure: Any, demand: Any, documents: Any, least: Any) -> Any:
+    """Move the documents of at least this demand to the front, and clear the demand of the others.
 
-    Returns how many these are, and how often any query returns one of them.
+    Returns the number of documents kept, and the number of their entries in the exposure.
     """
-    page_offsets, _, _ = returned
+    page_offsets, _, _ = exposure
     followed, entries = 0, 0
     for document in documents:
         if demand[document] < least:
@@ -257,7 +261,7 @@ def _follow(returned: Any, demand: Any, documents: Any, least: Any) -> Any:
 
 @compiled
 def _add_utilities(
-    returned: Any,
+    exposure: Any,
     demand: Any,
     documents: Any,
     restricted: Any,
@@ -266,8 +270,8 @@ def _add_utilities(
     slot_value: Any,
     bits: Any,
 ) -> None:
-    """Add up what each query's page is worth, in the first 2**bits slots, and clear the demand."""
-    page_offsets, page_query, page_p = returned
+    """Add up the utility of each query in the first 2**bits slots, and clear the demand."""
+    page_offsets, page_query, page_p = exposure
     shift, last = np.uint64(64 - bits), (1 << bits) - 1
     for document in documents:
         amount = demand[document]

@@ -1,7 +1,7 @@
-"""completion: the retriever of highest expected utility, ready to answer for any typed text.
+"""completion: builds the expected-utility retriever, which completes any typed text.
 
-Adds to the demand what is known of typed texts: which queries a text may become, how often each prefix of a query is
-typed, the prefixes that the log recorded, and how much context columns change what is wanted.
+Adds to the demand the index of query texts, the probability of each prefix, the prefixes that the log recorded, and the
+factors of context columns.
 """
 
 from collections.abc import Mapping
@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from wayword.completion import retriever_io
 from wayword.completion.context_affinity import Affinity
 from wayword.completion.context_choice import ContextClicks, choose
-from wayword.completion.expected_utility import GraphRetriever, Recorded
+from wayword.completion.expected_utility import ExpectedUtilityRetriever, RecordedPrefixes
 from wayword.completion.popular import popularity
-from wayword.completion.prefix_matcher import Beginnings
-from wayword.completion.sparse_topk import Graph
+from wayword.completion.prefix_matcher import PrefixMatcher
+from wayword.completion.sparse_topk import DemandGraph
 from wayword.config import PrefixConfig
 from wayword.demand.artefact import EARLY
 from wayword.engines import Engine, tables
@@ -31,10 +31,10 @@ from wayword.store.stage import Folders, Report, threads
 
 
 def write(out: Path, at: Folders, config: PrefixConfig, progress: Progress) -> Report:
-    """Fill `out` with all but the demand, of which there is one copy."""
+    """Fill `out` with all parts of the retriever but the demand, which is stored once."""
     texts = tables.read(at["rankings"], "queries")["text"].to_pylist()
     contexts = contexts_stage.load(at["contexts"])
-    graph, own = retriever_io.load_graph(at["demand"], len(texts))
+    graph, own_utility = retriever_io.load_graph(at["demand"], len(texts))
     with tables_in(out) as engine:
         tables.fetch(engine, at["rankings"], "numbered_searches", "numbered_clicks")
         tables.fetch(engine, at["contexts"], "instances")
@@ -42,17 +42,19 @@ def write(out: Path, at: Folders, config: PrefixConfig, progress: Progress) -> R
         recorded = _recorded(engine, len(texts))
         clicks = ContextClicks.read(engine, contexts) if contexts.column_names != [PREFIX] else None
     progress.advance(1, 3)
-    returned = np.bincount(graph.returned.values, minlength=len(texts)) > 0
-    matcher, typing = Beginnings.build(texts, returned), _typing_probability(texts, config)
+    returned = np.bincount(graph.exposure.values, minlength=len(texts)) > 0
+    matcher, probability = PrefixMatcher.build(texts, returned), _prefix_probability(texts, config)
     progress.advance(2, 3)
 
-    def assemble(graph: Graph, own: NDArray[np.float32], context: Mapping[str, Affinity]) -> GraphRetriever:
-        return GraphRetriever(
+    def assemble(
+        graph: DemandGraph, own_utility: NDArray[np.float32], context: Mapping[str, Affinity]
+    ) -> ExpectedUtilityRetriever:
+        return ExpectedUtilityRetriever(
             texts,
             matcher,
             graph,
-            typed=typing,
-            own=own,
+            prefix_probability=probability,
+            own_utility=own_utility,
             popularity=np.zeros(len(texts), np.int64),
             recorded=recorded,
             threads=threads(),
@@ -61,34 +63,34 @@ def write(out: Path, at: Folders, config: PrefixConfig, progress: Progress) -> R
 
     strengths: dict[str, float] = {}
     if clicks and (at["demand"] / EARLY).exists():
-        early, early_own = retriever_io.load_graph(at["demand"], len(texts), EARLY)
-        strengths = choose(clicks, early.returned, lambda context: assemble(early, early_own, context))
+        early, early_utility = retriever_io.load_graph(at["demand"], len(texts), EARLY)
+        strengths = choose(clicks, early.exposure, lambda context: assemble(early, early_utility, context))
     context = {
         kind: clicks.affinity(kind, strength, graph, "retriever", "ranker")
         for kind, strength in strengths.items()
         if clicks
     }
-    retriever_io.save_matching(assemble(graph, own, context), out)
+    retriever_io.save_matching(assemble(graph, own_utility, context), out)
     return {"context": strengths}
 
 
-def load(at: Folders, *, threads: int = 1) -> GraphRetriever:
+def load(at: Folders, *, threads: int = 1) -> ExpectedUtilityRetriever:
     """Map the retriever of a workspace into memory."""
     texts = tables.read(at["rankings"], "queries")["text"].to_pylist()
     counts = popularity(at["rankings"], "retriever", "ranker")
     return retriever_io.load(at["completion"], texts, counts, graph=at["demand"], threads=threads)
 
 
-def _typing_probability(texts: list[str], config: PrefixConfig) -> NDArray[np.float32]:
-    """1/(number of admissible cuts) of each query; a query too short to be cut counts as one."""
+def _prefix_probability(texts: list[str], config: PrefixConfig) -> NDArray[np.float32]:
+    """Compute 1/(number of admissible prefixes) of each query; a query too short for a prefix has 1."""
     cuts = table_of_cuts(texts, config)
     counts = pc.value_counts(cuts["text"].combine_chunks())
     known = dict(zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True))
     return np.array([1.0 / known.get(text, 1) for text in texts], np.float32)
 
 
-def _recorded(engine: Engine, queries: int) -> Recorded | None:
-    """The prefixes that the log recorded, if any, with the searches of each query that showed them."""
+def _recorded(engine: Engine, queries: int) -> RecordedPrefixes | None:
+    """Read the prefixes that the log recorded, with the number of searches of each query; None without any."""
     rows = engine.arrow(
         """SELECT prefix, query, count(*) AS searches FROM numbered_searches
            WHERE split <> 'test' AND prefix IS NOT NULL GROUP BY prefix, query ORDER BY prefix, query"""
@@ -103,4 +105,4 @@ def _recorded(engine: Engine, queries: int) -> Recorded | None:
         rows["searches"].to_numpy().astype(np.float32),
     )
     of_query = np.bincount(query, weights=searches, minlength=queries).astype(np.float32)
-    return Recorded(names, WeightedRows(offsets, query, searches), of_query)
+    return RecordedPrefixes(names, WeightedRows(offsets, query, searches), of_query)

@@ -1,15 +1,15 @@
-"""The trie of sorted texts: its node at a depth is a range of texts that begin alike.
+"""Trie of sorted texts, and search in it with edits. A node at a depth is a range of texts with a common prefix.
 
-The children of a node are found by binary search on the code points at its depth. So the texts themselves are nearly
-all the memory, and the arrays can be mapped from disk. Only the nodes of many texts, which are searched again and again
-and longest, are listed: a few megabytes, made when they are first needed.
+The children of a node are found by binary search on the code points at its depth. So the texts themselves take nearly
+all of the memory, and the arrays can be mapped from disk. Only nodes of many texts, which are searched most often and
+take longest, are stored explicitly: a few megabytes, built on first use.
 
-Distances count insertions, deletions, replacements and swaps of neighbours; no place is edited twice ("optimal string
-alignment"). The row of a node holds the distances of its text to the beginnings of the typed text, as far as their
-lengths differ by the allowed edits at most: cell b of depth d is about the first d - edits + b typed characters.
+Edit distance counts insertions, deletions, replacements and swaps of adjacent characters, where no substring is edited
+twice ("optimal string alignment"). The row of a node holds the distances of its text to the prefixes of the typed text
+whose lengths differ by at most the allowed edits: cell b at depth d is for the first d - edits + b typed characters.
 
-Compiled functions that call each other stay in this file: what Numba keeps on disk is renewed when its own file
-changes, not when that of a function it calls does.
+Compiled functions that call each other stay in this file: Numba invalidates the cache of a function when its own file
+changes, not when the file of a function that it calls does.
 """
 
 from collections.abc import Sequence
@@ -24,19 +24,19 @@ from wayword.store.compressed_rows import CompressedRows
 from wayword.text_arrays import characters
 
 _NONE = 1 << 30
-"""Above every code point."""
+"""Larger than every code point."""
 LISTED_FROM, LISTED = 32, 1 << 20
-"""Nodes of so many texts are listed, with their children, but so many at most, those nearest to the root."""
+"""Nodes of at least `LISTED_FROM` texts are stored with their children, at most `LISTED` nodes, by depth."""
 
 
 def code_points(texts: Sequence[str]) -> CompressedRows:
-    """The characters of each text with room for -1, the end."""
+    """Return the characters of each text as signed integers, so that -1 can mark the end."""
     unsigned = characters(texts)
     return CompressedRows(unsigned.offsets, unsigned.values.view(np.int32))
 
 
 def code_points_of(text: str) -> NDArray[np.int32]:
-    """The characters of one text, read only.
+    """Return the characters of one text, read-only.
 
     >>> code_points_of("ab")
     array([97, 98], dtype=int32)
@@ -47,22 +47,22 @@ def code_points_of(text: str) -> NDArray[np.int32]:
 Texts = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
 """(code, begin, end): text i is `code[begin[i]:end[i]]`; the texts are sorted."""
 Nodes = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
-"""(character, low, high, child): node n is that of the texts `low[n]` to `high[n] - 1`, reached by `character[n]`; its
-children are the nodes from `child[n]` to `child[n + 1] - 1`. Node 0 is the root. Nodes of few texts have no children in
-the list, but may have some."""
+"""(character, low, high, child): node n covers the texts `low[n]` to `high[n] - 1` and is reached by `character[n]`.
+Its children are the nodes `child[n]` to `child[n + 1] - 1`. Node 0 is the root. The children of nodes of few
+texts are not stored."""
 Trie = tuple[Texts, Nodes]
-"""A plain tuple: what Numba keeps on disk of a class could not be read once the class has another name."""
+"""A plain tuple: Numba could not read its cached code after a class is renamed."""
 
 
-def trie_of(codes: CompressedRows, chosen: NDArray[Any] | None = None) -> Trie:
-    """The trie of texts, or of the chosen ones, with nodes listed: for texts that are searched often."""
+def build_trie(codes: CompressedRows, chosen: NDArray[Any] | None = None) -> Trie:
+    """Build the trie of the texts, or of the chosen ones, with stored nodes: for texts that are searched often."""
     texts, _ = bare_trie(codes, chosen)
-    character, low, high, child = _listed(texts, LISTED_FROM, LISTED)
+    character, low, high, child = _list_nodes(texts, LISTED_FROM, LISTED)
     return texts, (read_only(character), read_only(low), read_only(high), read_only(child))
 
 
 def bare_trie(codes: CompressedRows, chosen: NDArray[Any] | None = None) -> Trie:
-    """The trie of texts, or of the chosen ones, with no node listed but the root."""
+    """Build the trie of the texts, or of the chosen ones, with no stored node but the root."""
     begin, end = codes.offsets[:-1], codes.offsets[1:]
     if chosen is not None:
         begin, end = begin[chosen], end[chosen]
@@ -74,17 +74,17 @@ def bare_trie(codes: CompressedRows, chosen: NDArray[Any] | None = None) -> Trie
 
 @compiled
 def _character(texts: Texts, row: int, depth: int) -> int:
-    """The code point of a text at a depth; -1, which sorts first, behind its end."""
+    """Return the code point of a text at a depth; -1, which sorts first, after its end."""
     code, begin, end = texts
     place = begin[row] + depth
     return int(code[place]) if place < end[row] else -1
 
 
 @compiled
-def _first(texts: Texts, low: int, high: int, depth: int, character: int) -> int:
-    """The first row in [low, high) with this code point or a higher one at the depth.
+def _lower_bound(texts: Texts, low: int, high: int, depth: int, character: int) -> int:
+    """Return the first row in [low, high) with this code point or a higher one at the depth.
 
-    In steps that double, then by halves: most answers are near.
+    Galloping search, then binary search: most answers are close to `low`.
     """
     step = 1
     while low < high and low + step <= high:
@@ -103,8 +103,8 @@ def _first(texts: Texts, low: int, high: int, depth: int, character: int) -> int
 
 
 @compiled
-def _listed(texts: Texts, least: int, most: int) -> Nodes:
-    """(character, low, high, child): the root, and the children of all nodes of `least` texts, at most so many."""
+def _list_nodes(texts: Texts, least: int, most: int) -> Nodes:
+    """Return the root and the children of all nodes of `least` texts or more, at most `most` nodes."""
     code, begin, _ = texts
     most = min(most, len(code) + 1)
     nodes = np.empty((4, most + 1), np.int32)
@@ -117,15 +117,17 @@ def _listed(texts: Texts, least: int, most: int) -> Nodes:
             depth_ends, depth = count, depth + 1
         before = count
         row = (
-            _first(texts, low[node], high[node], depth, 0) if high[node] - low[node] >= least else high[node]
+            _lower_bound(texts, low[node], high[node], depth, 0)
+            if high[node] - low[node] >= least
+            else high[node]
         )
         while row < high[node]:
-            if count == most:  # no room for all children: then for none, here and later
+            if count == most:  # no room for all children: store none, here and for later nodes
                 count, least = before, len(begin) + 1
                 break
             character[count] = _character(texts, row, depth)
             low[count] = row
-            row = _first(texts, row, high[node], depth, character[count] + 1)
+            row = _lower_bound(texts, row, high[node], depth, character[count] + 1)
             high[count] = row
             count += 1
         node += 1
@@ -137,9 +139,10 @@ def _listed(texts: Texts, least: int, most: int) -> Nodes:
 def _child(
     trie: Trie, node: int, low: int, high: int, depth: int, character: int
 ) -> tuple[int, int, int, int]:
-    """(character, low, high, node): of the texts [low, high) of a node, its first child from `character` on.
+    """Return (character, low, high, node) of a node's first child with `character` or a higher one.
 
-    The character is `_NONE` if there is no such child, the node -1 if it is not listed.
+    The node has the texts [low, high). The character is `_NONE` if there is no such child, the node -1 if it is not
+    stored.
     """
     texts, (node_character, node_low, node_high, child) = trie
     if node >= 0 and child[node] < child[node + 1]:
@@ -148,17 +151,17 @@ def _child(
         if place == last:
             return _NONE, high, high, -1
         return int(node_character[place]), int(node_low[place]), int(node_high[place]), place
-    low = _first(texts, low, high, depth, character)
+    low = _lower_bound(texts, low, high, depth, character)
     if low == high:
         return _NONE, high, high, -1
-    found = _character(texts, low, depth)
-    return found, low, _first(texts, low, high, depth, found + 1), -1
+    next_character = _character(texts, low, depth)
+    return next_character, low, _lower_bound(texts, low, high, depth, next_character + 1), -1
 
 
 @compiled
 def walk(trie: Trie, typed: NDArray[np.int32]) -> tuple[int, int, int, int]:
-    """(length, low, high, node): the longest beginning of `typed` that a text starts with, the texts that do, and
-    their node, or -1 if that is not listed."""
+    """Return (length, low, high, node): the length of the longest prefix of `typed` that a text starts with, the range
+    of texts that do, and their node, or -1 if that is not stored."""
     (_, begin, _), _ = trie
     low, high, node = 0, len(begin), 0
     for depth in range(len(typed)):
@@ -170,10 +173,10 @@ def walk(trie: Trie, typed: NDArray[np.int32]) -> tuple[int, int, int, int]:
 
 
 @compiled
-def _fill(
+def _fill_distances(
     rows: NDArray[np.int64], path: NDArray[np.int64], typed: NDArray[np.int32], depth: int, edits: int
 ) -> int:
-    """Fill the row of a depth from those above it; `path` are the node's characters. Returns its least distance."""
+    """Fill the distances of a depth from those above; `path` has the node's characters. Returns the least distance."""
     least = edits + 1
     for cell in range(2 * edits + 1):
         length = depth - edits + cell
@@ -207,9 +210,9 @@ def _next_without_edit(
     edits: int,
     character: int,
 ) -> int:
-    """The lowest character from `character` on that a node may go on with when all edits are used up.
+    """Return the lowest character, `character` or higher, that a child may have when no edit is left.
 
-    It is one that was typed there, or the second half of a swap.
+    It is the character typed there, or the second half of a swap.
     """
     best = _NONE
     for cell in range(2 * edits + 1):
@@ -228,68 +231,68 @@ def _next_without_edit(
 
 
 @compiled
-def near(
+def within_edits(
     trie: Trie, typed: NDArray[np.int32], edits: int, kept: int, whole: bool, budget: int
 ) -> tuple[NDArray[np.int64], int]:
-    """(ranges, visits): the texts with a beginning at most `edits` (at least 1) from `typed`, or that as a `whole` are.
+    """Find the texts with a prefix at most `edits` (at least 1) from `typed`; if `whole`, the texts at most that far.
 
-    The first `kept` characters are taken as right. The ranges [low, high) ascend and share no text. After `budget`
-    visits of nodes, what was found is all.
+    Returns (ranges, visits). The first `kept` characters are not edited. The ranges [low, high) are ascending and
+    disjoint. The search stops after visiting `budget` nodes.
     """
     length, first, last, root = walk(trie, typed[:kept])
-    found = np.empty((16, 2), np.int64)
+    ranges = np.empty((16, 2), np.int64)
     if length < kept:
-        return found[:0], 0
+        return ranges[:0], 0
     typed = typed[kept:]
     if len(typed) <= edits and not whole:
-        found[0] = first, last
-        return found[:1], 0
+        ranges[0] = first, last
+        return ranges[:1], 0
     size = len(typed) + edits + 2
     rows = np.full((size, 2 * edits + 1), edits + 1, np.int64)
     path, least = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    following = np.zeros(size, np.int64)  # of each depth, the lowest character that was not looked at,
+    following = np.zeros(size, np.int64)  # for each depth: the lowest character not yet visited,
     cursor, high, node = np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size, np.int64)
-    cursor[0], high[0], node[0] = first, last, root  # and the first text, the last, and the node
+    cursor[0], high[0], node[0] = first, last, root  # the first text not yet visited, the end, the node
     for length in range(min(edits, len(typed)) + 1):
         rows[0, edits + length] = length
     count, visits, depth = 0, 0, 0
     while depth >= 0 and visits < budget:
         visits += 1
-        wanted = following[depth]
+        lowest = following[depth]
         if least[depth] == edits:
-            wanted = _next_without_edit(rows, path, typed, depth, edits, wanted)
-        if wanted == _NONE:
+            lowest = _next_without_edit(rows, path, typed, depth, edits, lowest)
+        if lowest == _NONE:
             depth -= 1
             continue
         character, low, cursor[depth], child = _child(
-            trie, node[depth], cursor[depth], high[depth], kept + depth, wanted
+            trie, node[depth], cursor[depth], high[depth], kept + depth, lowest
         )
         if character == _NONE:
             depth -= 1
             continue
         following[depth] = character + 1
         path[depth] = character
-        least[depth + 1] = _fill(rows, path, typed, depth + 1, edits)
+        least[depth + 1] = _fill_distances(rows, path, typed, depth + 1, edits)
         if least[depth + 1] > edits:
             continue
         cell = len(typed) - depth - 1 + edits
         if 0 <= cell <= 2 * edits and rows[depth + 1, cell] <= edits:
             if not whole or _character(trie[0], low, kept + depth + 1) < 0:
-                if count == len(found):
-                    found = np.concatenate((found, np.empty_like(found)))
-                found[count] = low, low + 1 if whole else cursor[depth]
+                if count == len(ranges):
+                    ranges = np.concatenate((ranges, np.empty_like(ranges)))
+                ranges[count] = low, low + 1 if whole else cursor[depth]
                 count += 1
             if not whole:
                 continue
         depth += 1
         cursor[depth], high[depth], node[depth] = low, cursor[depth - 1], child
         following[depth] = 0
-    return found[:count], visits
+    return ranges[:count], visits
 
 
 @compiled
-def _cut(typed: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Begin and end of each word."""
+def _split_words(typed: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the start and end of each word."""
     cuts = np.empty((len(typed) // 2 + 1, 2), np.int64)
     count = 0
     begin = 0
@@ -306,14 +309,14 @@ def _cut(typed: NDArray[np.int32]) -> NDArray[np.int64]:
 def word_ranges(
     trie: Trie, typed: NDArray[np.int32], corrected_from: int, budget: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], bool]:
-    """(ranges, owner, known): which of the words each typed word may stand for, and whether each has any.
+    """Match each typed word to indexed words. Returns (ranges, owner, known), where `known` says that all match.
 
-    The ranges of the typed word i are `ranges[owner[i]:owner[i + 1]]`. The first is the word as typed, or empty if
-    there is none. The others, for a word of `corrected_from` characters or more, are the words one edit away and
-    itself, ascending. The last typed word stands for all it begins.
+    Typed word i matches the words of `ranges[owner[i]:owner[i + 1]]`. The first range is the word as typed, empty if it
+    is not indexed. For a word of `corrected_from` characters or more, the other ranges are the words at most one edit
+    away, ascending. The last typed word matches as a prefix.
     """
     (_, begin, end), _ = trie
-    cuts = _cut(typed)
+    cuts = _split_words(typed)
     owner = np.zeros(len(cuts) + 1, np.int64)
     ranges = np.empty((0, 2), np.int64)
     itself = np.empty((1, 2), np.int64)
@@ -328,7 +331,7 @@ def word_ranges(
         itself[0] = low, high
         ranges = np.concatenate((ranges, itself))
         if len(part) >= corrected_from and budget > 0:
-            close, visits = near(trie, part, 1, 0, whole, budget)
+            close, visits = within_edits(trie, part, 1, 0, whole, budget)
             budget -= visits
             ranges = np.concatenate((ranges, close))
         owner[word + 1] = len(ranges)
@@ -339,12 +342,12 @@ def word_ranges(
 
 @compiled
 def known_words(trie: Trie, typed: NDArray[np.int32], least: int) -> NDArray[np.int64]:
-    """For each typed word, the range of words that it stands for: itself, and the last one all that it begins.
+    """Return the range of indexed words that each typed word equals; the last typed word matches as a prefix.
 
-    Of a last word that begins none, as much of its beginning is taken as begins any, if that is `least` characters.
+    If no word starts with the last typed word, its longest prefix that matches is used if it has `least` characters.
     """
     (_, begin, end), _ = trie
-    cuts = _cut(typed)
+    cuts = _split_words(typed)
     ranges = np.zeros((len(cuts), 2), np.int64)
     for word in range(len(cuts)):
         part = typed[cuts[word, 0] : cuts[word, 1]]
@@ -358,10 +361,10 @@ def known_words(trie: Trie, typed: NDArray[np.int32], least: int) -> NDArray[np.
 
 
 @compiled
-def spread(ranges: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The rows of ranges [low, high), one after another.
+def expand_ranges(ranges: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Concatenate the rows of ranges [low, high).
 
-    >>> spread(np.array([[1, 3], [7, 8]]))
+    >>> expand_ranges(np.array([[1, 3], [7, 8]]))
     array([1, 2, 7])
     """
     total = 0

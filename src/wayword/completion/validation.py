@@ -20,7 +20,7 @@ class HeldOut:
 
 
 def significantly_larger(one: Floats, other: Floats) -> bool:
-    """Whether the mean of the first is larger by more than two standard errors of the paired difference.
+    """Return whether the mean of the first is larger by more than two standard errors of the paired difference.
 
     >>> significantly_larger(np.array([2.0, 3.0, 2.0]), np.array([1.0, 1.9, 1.1]))
     True
@@ -40,7 +40,7 @@ class Validator:
         self._documents, self._held_out = exposures.shape[1], held_out
 
     def utilities(self, lists: Candidates, contexts: int) -> Floats:
-        """For each held-out click, the mean over `CUTOFFS` of its term of Utility@k, up to a common factor."""
+        """Return, for each held-out click, the mean over `CUTOFFS` of its term of Utility@k, up to a common factor."""
         shown = np.full((contexts, DEEPEST), -1, np.int64)
         position = lists.position()
         kept = position < DEEPEST
@@ -50,7 +50,7 @@ class Validator:
         return np.mean([utility_at(utility, k) for k in CUTOFFS], axis=0)
 
     def _exposure(self, query: NDArray[np.int64], document: NDArray[np.int64]) -> Floats:
-        """p[rank] of each pair, 0 where the query does not return the document."""
-        wanted = query * self._documents + document
-        place = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
-        return np.where((query >= 0) & (self._keys[place] == wanted), self._p[place], 0.0)
+        """Return p[rank] of each pair, 0 where the query does not return the document."""
+        keys = query * self._documents + document
+        place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return np.where((query >= 0) & (self._keys[place] == keys), self._p[place], 0.0)

@@ -19,9 +19,9 @@ from wayword.completion.policies import (
     POOL,
     Expected,
     Policy,
-    Retrieved,
-    StartingWith,
-    starting_with,
+    PrefixFiltered,
+    RetrieverPolicy,
+    filter_by_prefix,
 )
 from wayword.completion.popular import PopularRetriever
 from wayword.config import Config
@@ -57,9 +57,9 @@ class LoadPolicies(Protocol):
 def load_policies(at: Folders, config: Config, *, threads: int = 1) -> Mapping[str, Policy]:  # noqa: ARG001
     """Read the policies that Wayword serves, and most popular completion; see `LoadPolicies`."""
     retriever = completion.load(at, threads=threads)
-    texts, returned = retriever.texts, retriever.graph.returned
+    texts, returned = retriever.texts, retriever.graph.exposure
     return {
-        POPULAR: StartingWith(Retrieved(PopularRetriever(texts, retriever.popularity)), texts, POOL),
+        POPULAR: PrefixFiltered(RetrieverPolicy(PopularRetriever(texts, retriever.popularity)), texts, POOL),
         DEFAULT: Expected(retriever),
         DIVERSE: Expected(
             retriever,
@@ -143,8 +143,8 @@ def _in_modes(policy: Policy, wide: Candidates, typed: pa.Table) -> dict[str, Ca
 
 def _in_mode(policy: Policy, wide: Candidates, typed: pa.Table, mode: str) -> Candidates:
     """The list of a policy in a mode, derived from its long list where possible."""
-    if isinstance(policy, StartingWith):
-        return wide if mode == ANY else starting_with(wide, typed, policy.texts)
+    if isinstance(policy, PrefixFiltered):
+        return wide if mode == ANY else filter_by_prefix(wide, typed, policy.texts)
     return (
         wide
         if mode == ANY and not getattr(policy, "diverse", False)

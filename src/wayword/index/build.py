@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from wayword import __version__
 from wayword.completion import stage as completion
 from wayword.completion.diversify import near_duplicates
-from wayword.completion.expected_utility import GraphRetriever, Recorded
+from wayword.completion.expected_utility import ExpectedUtilityRetriever, RecordedPrefixes
 from wayword.completion.popular import popularity
-from wayword.completion.prefix_matcher import Beginnings
-from wayword.completion.sparse_topk import Graph
+from wayword.completion.prefix_matcher import PrefixMatcher
+from wayword.completion.sparse_topk import DemandGraph
 from wayword.config import IndexConfig
 from wayword.engines import tables
 from wayword.index.content import Content, ListedContexts
@@ -84,7 +84,7 @@ def _write(
         ["" if gone else text for text, gone in zip(queries.shown, queries.private.tolist(), strict=True)],
         retriever,
         _listed_contexts(workspace, retriever, queries),
-        _pages(workspace, whole.graph.returned, queries),
+        _pages(workspace, whole.graph.exposure, queries),
         near_duplicates(queries.texts) if config.policy == "diverse" else None,
         list(context_columns(workspace.folder("log"))),
     )
@@ -124,22 +124,22 @@ def _few_users(workspace: Workspace, texts: list[str], least: int) -> NDArray[np
     return np.fromiter((count.get(text, 0) < least for text in texts), bool, len(texts))
 
 
-def _public_retriever(whole: GraphRetriever, queries: ServedQueries) -> GraphRetriever:
+def _public_retriever(whole: ExpectedUtilityRetriever, queries: ServedQueries) -> ExpectedUtilityRetriever:
     """The workspace's retriever without private queries."""
     private = queries.private
-    beginnings = whole.beginnings
+    matcher = whole.matcher
     if private.any():
         wanted = np.zeros(len(queries.texts), bool)
-        wanted[np.asarray(whole.beginnings.wanted)] = True
+        wanted[np.asarray(whole.matcher.matchable)] = True
         blank = ["" if gone else text for text, gone in zip(queries.texts, private.tolist(), strict=True)]
-        beginnings = Beginnings.build(blank, wanted & ~private)
-    returned = whole.graph.returned
-    return GraphRetriever(
+        matcher = PrefixMatcher.build(blank, wanted & ~private)
+    returned = whole.graph.exposure
+    return ExpectedUtilityRetriever(
         _without_private(queries.texts, private),
-        beginnings,
-        Graph(whole.graph.rates, returned.select(~private[returned.values]), whole.graph.universe),
-        typed=whole.typing,
-        own=whole.own,
+        matcher,
+        DemandGraph(whole.graph.demand, returned.select(~private[returned.values]), whole.graph.universe),
+        prefix_probability=whole.prefix_probability,
+        own_utility=whole.own_utility,
         popularity=queries.popularity,
         recorded=_public_prefixes(whole.recorded, private, queries.patterns),
         documents_in=whole.documents_in,
@@ -158,16 +158,16 @@ def _without_private(texts: list[str], private: NDArray[np.bool_]) -> list[str]:
 
 
 def _public_prefixes(
-    recorded: Recorded | None, private: NDArray[np.bool_], patterns: list[str]
-) -> Recorded | None:
-    """Recorded prefixes without those that look private or led to private queries only."""
+    recorded: RecordedPrefixes | None, private: NDArray[np.bool_], patterns: list[str]
+) -> RecordedPrefixes | None:
+    """RecordedPrefixes prefixes without those that look private or led to private queries only."""
     if recorded is None:
         return None
     withheld = np.array(matching_prefixes(recorded.prefixes, patterns), bool)
     searches = recorded.searches
     kept = searches.select(~private[searches.values] & ~withheld[searches.owner])
     rows = np.flatnonzero(kept.lengths > 0)
-    return Recorded(
+    return RecordedPrefixes(
         [recorded.prefixes[row] for row in rows.tolist()],
         WeightedRows.from_lengths(kept.values, kept.lengths[rows], kept.weights),
         recorded.of_query,
@@ -175,10 +175,10 @@ def _public_prefixes(
 
 
 def _listed_contexts(
-    workspace: Workspace, retriever: GraphRetriever, queries: ServedQueries
+    workspace: Workspace, retriever: ExpectedUtilityRetriever, queries: ServedQueries
 ) -> ListedContexts:
     """The contexts with precomputed lists: prefixes of wanted queries, recorded prefixes, and logged context values."""
-    wanted = np.asarray(retriever.beginnings.wanted)
+    wanted = np.asarray(retriever.matcher.matchable)
     known = group_prefixes([queries.texts[number] for number in wanted.tolist()])
     place = dict(zip(known.typed, known.group.tolist(), strict=True))
     examples = list(known.example)

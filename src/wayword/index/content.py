@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from wayword import __version__
 from wayword.completion import retriever_io as saved
-from wayword.completion.expected_utility import GraphRetriever
+from wayword.completion.expected_utility import ExpectedUtilityRetriever
 from wayword.completion.policies import Expected
 from wayword.config import IndexConfig
 from wayword.index import completion_lists as lists
@@ -42,7 +42,7 @@ class Content:
 
     shown: list[str]
     """The displayed text of each query; empty for private ones."""
-    retriever: GraphRetriever
+    retriever: ExpectedUtilityRetriever
     listed: ListedContexts
     pages: Pages
     same: NDArray[np.int32] | None = None

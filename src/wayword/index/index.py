@@ -22,7 +22,7 @@ from wayword.store.strings import Strings
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from wayword.completion.expected_utility import GraphRetriever
+    from wayword.completion.expected_utility import ExpectedUtilityRetriever
     from wayword.completion.policies import Expected
     from wayword.completion.popular import PopularRetriever
     from wayword.index.pages import Pages
@@ -79,7 +79,7 @@ class Index:
         return _opened(self._folder, lambda: Pages.load(self._folder / PAGES, len(self.shown)))
 
     @cached_property
-    def retriever(self) -> "GraphRetriever":
+    def retriever(self) -> "ExpectedUtilityRetriever":
         """The retriever that computes lists that are not stored."""
         from wayword.completion import retriever_io as saved
 
@@ -125,10 +125,10 @@ class Index:
 
         Context columns are ignored.
         """
-        from wayword.completion.policies import Retrieved, StartingWith
+        from wayword.completion.policies import PrefixFiltered, RetrieverPolicy
 
         most = min(k + len(hidden), max(k, MAX_CANDIDATES))
-        policy = StartingWith(Retrieved(self._most_popular), self.texts, most + 1)
+        policy = PrefixFiltered(RetrieverPolicy(self._most_popular), self.texts, most + 1)
         candidates = policy.complete(self.columns.table([typed], {}), most, mode=mode)
         rows = zip(candidates.query.tolist(), candidates.score.tolist(), strict=True)
         total = self._most_popular.total(typed)
@@ -142,8 +142,8 @@ class Index:
         self, typed: str, k: int, mode: str, context: Mapping[str, Any], hidden: Collection[int] = ()
     ) -> list[Completion]:
         """The most probable queries for a typed text, misspelt ones included; a score is the probability."""
-        matches = self.retriever.typed(self.columns.table([typed], context))
-        accepted = self.retriever.accepted(matches, min(k + len(hidden), max(k, MAX_CANDIDATES)), mode)
+        matches = self.retriever.intents(self.columns.table([typed], context))
+        accepted = self.retriever.most_probable(matches, min(k + len(hidden), max(k, MAX_CANDIDATES)), mode)
         rows = zip(accepted.query.tolist(), accepted.score.tolist(), strict=True)
         return [
             Completion(self.shown[query], share, POPULAR) for query, share in rows if query not in hidden
@@ -178,7 +178,7 @@ def _opened(folder: Path, read: Callable[[], Part]) -> Part:
 
 
 def served_policy(
-    retriever: "GraphRetriever", name: str, acceptance: float, same: "NDArray[np.int32] | None"
+    retriever: "ExpectedUtilityRetriever", name: str, acceptance: float, same: "NDArray[np.int32] | None"
 ) -> "Expected":
     """The served policy: expected utility, diversified if `name` is "diverse"."""
     from scipy.sparse import csr_array
@@ -187,5 +187,5 @@ def served_policy(
 
     if name != "diverse":
         return Expected(retriever, acceptance)
-    exposures = csr_array(retriever.graph.returned.matrix(retriever.graph.universe).T)
+    exposures = csr_array(retriever.graph.exposure.matrix(retriever.graph.universe).T)
     return Expected(retriever, acceptance, diverse=True, exposures=exposures, same=same)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from wayword.completion.expected_utility import GraphRetriever
+    from wayword.completion.expected_utility import ExpectedUtilityRetriever
 
 BETWEEN = "\x1f"
 """Separator of the parts of a key. No normalised text contains it."""
@@ -25,7 +25,7 @@ class Columns:
     values: dict[str, list[str]]
 
     @classmethod
-    def of(cls, retriever: "GraphRetriever") -> "Columns":
+    def of(cls, retriever: "ExpectedUtilityRetriever") -> "Columns":
         """The columns and values that the retriever has affinities for."""
         known: dict[str, list[str]] = {}
         for affinity in (retriever.documents_in, retriever.queries_in):

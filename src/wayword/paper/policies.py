@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from wayword.completion.candidates import Candidates, Retriever
-from wayword.completion.policies import Plain, Policy, Retrieved, StartingWith
+from wayword.completion.policies import Policy, PrefixFiltered, RetrieverPolicy, UnfilteredPolicy
 from wayword.config import Config
 from wayword.paper import ranker_stage
 from wayword.paper.features.ranker_features import Featuriser
@@ -26,12 +26,12 @@ def load(at: Folders, config: Config, *, threads: int = 1) -> Mapping[str, Polic
     """Read the paper's policies from the artefacts of its stages."""
     retrievers = Retrievers.load(at, config.retriever)
     wide = config.retriever.candidates
-    plain: dict[str, Plain] = {
+    plain: dict[str, UnfilteredPolicy] = {
         "random": Shuffled(retrievers.trained, wide, config.evaluation.seed),
-        "retriever": Retrieved(retrievers.trained),
+        "retriever": RetrieverPolicy(retrievers.trained),
         "unbiased": load_ranked(retrievers.trained, at["ranker"], at["ranker"], config, threads=threads),
     }
-    return {name: StartingWith(policy, retrievers.texts, wide) for name, policy in plain.items()}
+    return {name: PrefixFiltered(policy, retrievers.texts, wide) for name, policy in plain.items()}
 
 
 def load_ranked(

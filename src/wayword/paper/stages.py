@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from wayword import utility
 from wayword.completion.candidates import Candidates
-from wayword.completion.policies import Plain, Retrieved
+from wayword.completion.policies import RetrieverPolicy, UnfilteredPolicy
 from wayword.completion.popular import PopularRetriever, popularity
 from wayword.config import UtilityConfig
 from wayword.engines import tables
@@ -148,10 +148,10 @@ def write_baselines(out: Path, at: Folders, chosen: Preset, progress: Progress) 
     counts = popularity(at["rankings"], "retriever", "ranker")
     numbers = CandidateSet.load(at["tests"]).contexts
     typed = contexts.load(at["contexts"]).take(pa.array(numbers))
-    policies: dict[str, Plain] = {
+    policies: dict[str, UnfilteredPolicy] = {
         "random": Shuffled(retrievers.trained, config.retriever.candidates, config.evaluation.seed),
-        "popular": Retrieved(PopularRetriever(retrievers.texts, counts)),
-        "retriever": Retrieved(retrievers.trained),
+        "popular": RetrieverPolicy(PopularRetriever(retrievers.texts, counts)),
+        "retriever": RetrieverPolicy(retrievers.trained),
     }
     for done, (name, policy) in enumerate(policies.items()):
         progress.advance(done, len(policies) + 1)

@@ -101,19 +101,19 @@ def explain(
     number = _number(served, wanted)
     typed_text = as_typed(prefix)
     asked = index.columns.table([typed_text], given)
-    typed = index.retriever.typed(asked)
-    demand = Demand(*index.retriever.followed(asked, typed))
+    intents = index.retriever.intents(asked)
+    demand = Demand(*index.retriever.followed(asked, intents))
     listed = served.complete(prefix, SHOWN, context=given, mode=mode)
     place = next((n for n, one in enumerate(listed, start=1) if normalise(one.query) == wanted), None)
-    whole = float(index.retriever.own_utility(typed)[0])
+    whole = float(index.retriever.expected_own_utility(intents)[0])
     alone = WeightedRows.single(np.array([number], np.int32), np.ones(1, np.float32))
-    utility = index.retriever.score(asked, typed, 1, within=alone).score
+    utility = index.retriever.score(asked, intents, 1, within=alone).score
     return Explanation(
         prefix=typed_text,
         query=index.shown[number],
         index=index.version,
         policy=index.about["policy"],
-        source=listed[place - 1].source if place else SOURCES[typed.source[0]],
+        source=listed[place - 1].source if place else SOURCES[intents.source[0]],
         place=place,
         score=listed[place - 1].score if place else None,
         score_is=score_meaning(index.about),

@@ -239,7 +239,7 @@ def warm(served: Served) -> None:
         for mode in MODES:
             index.live(text, 1, mode, {})
             index.popular(text, 1, mode)
-    for _ in index.retriever.beginnings.ways(f"{typed} zqxj"):
+    for _ in index.retriever.matcher.strategies(f"{typed} zqxj"):
         pass
     for one in served.complete("", 1):
         explain(served, typed, one.query)

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from wayword.completion.candidates import Candidates
-from wayword.completion.policies import Plain, Retrieved
+from wayword.completion.policies import RetrieverPolicy, UnfilteredPolicy
 from wayword.engines import tables
 from wayword.engines.tables import fetch_numbered, tables_in
 from wayword.errors import WaywordError
@@ -118,12 +118,12 @@ def measure(out: Path, at: Folders, chosen: Preset, progress: Progress) -> Repor
     sees, ignores = (Retrievers.load(of, config.retriever).trained for of in (part, at))
     wide, seed = config.retriever.candidates, config.evaluation.seed
     ranked = partial(load_ranked, config=config, threads=threads())
-    policies: dict[str, Plain] = {
+    policies: dict[str, UnfilteredPolicy] = {
         "random": Shuffled(ignores, wide, seed),
-        "retriever": Retrieved(ignores),
+        "retriever": RetrieverPolicy(ignores),
         "unbiased": ranked(ignores, at["examples"], at[of_labels("unbiased")]),
         f"random{WITH}": Shuffled(sees, wide, seed),
-        f"retriever{WITH}": Retrieved(sees),
+        f"retriever{WITH}": RetrieverPolicy(sees),
     }
     for who, (retriever_sees, _) in RANKERS.items():
         folder = part[f"ranker_{who}"]
