@@ -149,7 +149,7 @@ def test_demand_may_be_stored_in_any_order() -> None:
         ([[0]], 2, [0], "groups"),
     ],
 )
-def test_what_does_not_fit_is_told(
+def test_mismatched_shapes_and_numbers_are_errors(
     orders: list[list[int]], documents: int, groups: list[int] | None, said: str
 ) -> None:
     same = None if groups is None else groups_of(groups)

@@ -78,12 +78,12 @@ def _check(
 ) -> None:
     """Check shapes and numbers, as compiled code does not check array bounds."""
     queries = exposures.shape[0]
-    for size, expected, what in (
-        (demand.shape[1], exposures.shape[1], "documents of the demand as of the exposures"),
-        (queries if same is None else len(same), queries, "groups of queries as queries"),
+    for size, expected, what, other in (
+        (demand.shape[1], exposures.shape[1], "documents in the demand", "documents in the exposures"),
+        (queries if same is None else len(same), queries, "groups of queries", "queries"),
     ):
         if size != expected:
-            raise WaywordError(f"Found {size:,}, expected as many {what}: {expected:,}.")
+            raise WaywordError(f"Found {size:,} {what}, expected as many as {other}: {expected:,}.")
     for numbers, size, what in (
         (candidates.context, demand.shape[0], "contexts"),
         (candidates.query, queries, "queries"),

@@ -145,7 +145,7 @@ def _most_similar(
     of_word = text_offsets[ranges[:, 1]] - text_offsets[ranges[:, 0]]
     keys = _texts_of_words(texts, ranges, of_word)
     size = len(word_offsets) - 1
-    typed_idf = np.log1p(size / np.maximum(of_word, 1)) ** 2
+    typed_squared_idf = np.log1p(size / np.maximum(of_word, 1)) ** 2
     text_of, score = np.empty(len(keys), np.int64), np.zeros(len(keys))
     count = 0
     for place in range(len(keys)):
@@ -155,7 +155,7 @@ def _most_similar(
         if count == 0 or text_of[count - 1] != text:
             text_of[count] = text
             count += 1
-        score[count - 1] += typed_idf[keys[place] - text * len(ranges)]
+        score[count - 1] += typed_squared_idf[keys[place] - text * len(ranges)]
     for place in range(count):
         length = 0.0
         for word in words[word_offsets[text_of[place]] : word_offsets[text_of[place] + 1]]:
