@@ -38,7 +38,7 @@ def write(path: Path, rows: list[Row]) -> Path:
 def built(engine: Engine, path: Path, *, judged: bool = False, **config: Any) -> tuple[list[Row], list[Row]]:
     log.build(engine, path, LogConfig(**config), judged=judged)
     searches = engine.arrow("SELECT * FROM searches ORDER BY search").to_pylist()
-    return searches, engine.arrow("SELECT * FROM clicks ORDER BY search, document").to_pylist()
+    return searches, engine.arrow("SELECT * FROM clicks ORDER BY search, document_id").to_pylist()
 
 
 def refused(engine: Engine, tmp_path: Path, rows: list[Row], *, judged: bool = False, **config: Any) -> str:

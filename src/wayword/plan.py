@@ -54,7 +54,7 @@ def learning_stages(
     rankers: Mapping[str, DocumentRanker] = RANKERS,
 ) -> dict[str, Stage]:
     """The stages whose artefacts the index is built from."""
-    measured = tested(settings, inputs.judged)
+    measured = evaluation_measure(settings, inputs.judged)
     return {
         "log": Stage(
             {"log file": inputs.digest(inputs.log), "judged": inputs.judged, **settings.of_stage("log")},
@@ -114,7 +114,7 @@ def estimates_stage(
     paper_settings: Mapping[str, Any] | None = None,
 ) -> Stage:
     """The evaluation of the served policies, and of the paper's, whose inference settings are `paper_settings`."""
-    measured = tested(settings, inputs.judged)
+    measured = evaluation_measure(settings, inputs.judged)
     return Stage(
         {
             "truth file": inputs.digest(inputs.truth),
@@ -137,7 +137,7 @@ def estimates_stage(
     )
 
 
-def tested(settings: Config, judged: bool) -> Measure:
+def evaluation_measure(settings: Config, judged: bool) -> Measure:
     """The utility that the evaluation measures."""
     if judged:
         return Measure(settings.utility.judgments)

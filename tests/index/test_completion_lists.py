@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from wayword.completion.candidates import SOURCES, Candidates
 from wayword.completion.completion import Completion
-from wayword.index.completion_lists import FinishedLists, Lists, write
+from wayword.index.completion_lists import Lists, StoredLists, write
 from wayword.store.strings import Strings
 
 KEPT = 13
@@ -45,7 +45,7 @@ def test_a_text_finds_its_list(
     numbers = data.draw(st.lists(st.integers(0, len(queries) - 1), min_size=len(keys), max_size=len(keys)))
     shown = Strings.of(SHOWN)
     write(tmp_path, keys, {"any": np.array(numbers, np.int64)}, lists, shown)
-    found = FinishedLists(tmp_path, shown, ["any"], KEPT)
+    found = StoredLists(tmp_path, shown, ["any"], KEPT)
     assert len(found) == len(keys)
     for key, number in zip(keys, numbers, strict=True):
         assert key in found
@@ -68,4 +68,4 @@ def test_numbers_that_lead_outside_are_refused(harm: str, tmp_path: Path) -> Non
     array[1] = 100
     np.save(tmp_path / f"{harm}.npy", array)
     with pytest.raises(ValueError, match="found"):
-        FinishedLists(tmp_path, shown, ["any"], KEPT)
+        StoredLists(tmp_path, shown, ["any"], KEPT)

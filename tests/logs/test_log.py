@@ -54,14 +54,14 @@ def test_the_same_log_in_every_format_gives_the_same_tables(engine: Engine, tmp_
     searches, clicks = tables[0]
     assert [s["context_age"] for s in searches] == [0.5, 1.5, 2.5, 3.5, 4.5, 5.5, None]
     assert searches[-1]["text"] == "no click here"
-    assert clicks[3] == {"search": 1, "document": "003", "rank": 4, "weight": 3 / 2}
+    assert clicks[3] == {"search": 1, "document_id": "003", "rank": 4, "weight": 3 / 2}
     assert len(clicks) == 12
 
 
 def test_only_query_document_and_rank_are_needed(engine: Engine, tmp_path: Path) -> None:
     searches, clicks = built(engine, write(tmp_path / "log.csv", [click(n) for n in range(3)]))
     assert [s["search_id"] for s in searches] == ["0", "1", "2"]
-    assert [(c["document"], c["rank"], c["weight"]) for c in clicks] == [
+    assert [(c["document_id"], c["rank"], c["weight"]) for c in clicks] == [
         ("000", 1, 1),
         ("001", 2, 1),
         ("002", 3, 1),
@@ -75,7 +75,7 @@ def test_integers_with_gaps_are_the_same_ids_as_integers(engine: Engine, tmp_pat
     pq.write_table(table, tmp_path / "log.parquet")
     searches, clicks = built(engine, tmp_path / "log.parquet")
     assert [s["search_id"] for s in searches] == ["12", "13"]
-    assert [c["document"] for c in clicks] == ["7"]
+    assert [c["document_id"] for c in clicks] == ["7"]
 
 
 def test_parquet_types_of_all_kinds_are_read(engine: Engine, tmp_path: Path) -> None:

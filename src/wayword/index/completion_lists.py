@@ -92,7 +92,7 @@ def _lines(lists: WeightedRows, shown: Strings) -> Strings:
     return Strings(lines)
 
 
-class FinishedLists:
+class StoredLists:
     """Completion lists mapped into memory from the files of `write`; pages are read from disk on demand."""
 
     def __init__(self, folder: Path, shown: Strings, modes: Sequence[str], kept: int) -> None:

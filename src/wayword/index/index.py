@@ -11,7 +11,7 @@ import numpy as np
 
 from wayword.completion.completion import Completion
 from wayword.errors import WaywordError, WorkspaceError
-from wayword.index.completion_lists import FinishedLists
+from wayword.index.completion_lists import StoredLists
 from wayword.index.integrity import problem_of
 from wayword.index.keys import Columns
 from wayword.request import MODES
@@ -59,7 +59,7 @@ class Index:
         self.report: dict[str, Any] = report_of(folder)
         self.columns = Columns(dict(about["columns"]))
         self.shown, self.texts = Strings.load(folder, "shown"), Strings.load(folder, "texts")
-        self.lists = FinishedLists(folder, self.shown, MODES, int(about["kept"]))
+        self.lists = StoredLists(folder, self.shown, MODES, int(about["kept"]))
         self.popularity = load_array(folder / "popularity.npy", np.int64)
 
     @classmethod

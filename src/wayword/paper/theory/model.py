@@ -1,7 +1,7 @@
 """A small world whose truth is a sum over documents, the estimator û in it, and logs as counts of looks.
 
 A person in context x issues one of the candidate queries Q(x), looks at one rank k with probability p[k]
-(`simulation.looks`), and clicks if the document there is relevant to x. Then, with p[absent] = 0,
+(`simulation.click_model`), and clicks if the document there is relevant to x. Then, with p[absent] = 0,
 
     u(x, q)          = Σ p[rank_q(a)]  over the relevant a                              (utility)
     E û(x, q | q̄)    = Σ p[rank_q(a)]  over the relevant a that q̄ returns               (visible utility)
