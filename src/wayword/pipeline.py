@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,7 @@ def pecos(documents: pa.Table, relevant: pa.Table, queries: Sequence[str], **opt
 DOCUMENT_RANKERS: Mapping[str, DocumentRanker] = {**document_ranker.RANKERS, "pecos": pecos}
 
 
+@wraps(simulate_world)
 def simulate(world: str, **options: Any) -> Path:
-    """Write the log of a simulated world into a folder; see `wayword.simulation.simulate.simulate`."""
-    return simulate_world(world, rankers=DOCUMENT_RANKERS, **options)
+    """Write the log of a simulated world into a folder, with all document rankers that worlds may name."""
+    return simulate_world(world, **{"rankers": DOCUMENT_RANKERS, **options})
