@@ -94,6 +94,28 @@ assert pinned == wayword.Completion("video editor", best.score, "pinned")
     assert len(done.stdout.splitlines()) == 3
 
 
+@pytest.mark.slow
+def test_the_demo_gives_the_numbers_of_the_benchmarks(tmp_path: Path) -> None:
+    """Equal text vectors on every processor; what trees make of them may differ by this much."""
+    tolerance = 0.005
+    command = [sys.executable, "-m", "wayword", "demo", "--out", str(tmp_path / "demo")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = {
+        (row["policy"], row["k"]): row["value"] for row in wayword.estimates(tmp_path / "demo" / "workspace")
+    }
+    text = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    table = text.partition("| what it is |")[2].partition("\n\n")[0]
+    printed = {}
+    for line in table.splitlines()[2:]:
+        policy, *cells = (cell.strip(" *") for cell in line.strip("|").split("|"))
+        for k, cell in zip((1, 5, 10), cells, strict=False):
+            if number := re.match(r"\d\.\d+", cell):
+                printed[policy, k] = float(number[0])
+    assert {policy for policy, _ in printed} >= {"popular", "unbiased", "expected", "ceiling"}
+    assert {key: found[key] for key in printed} == pytest.approx(printed, abs=tolerance)
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help_with_an_example_and_a_place_in_the_docs(command: str) -> None:
     done = subprocess.run(
