@@ -141,3 +141,9 @@ def test_a_context_column_that_does_not_fit_is_said_clearly(with_columns: Policy
         with_columns.complete("v", context={"shpo": "north"})
     with pytest.raises(WaywordError, match="Found 'noon' for the context column hour; expected a number"):
         with_columns.complete("v", context={"hour": "noon"})
+
+
+def test_a_policy_of_the_paper_that_was_not_trained_says_how_to_train_it(undisturbed: Made) -> None:
+    served = PolicyCompleter.open(undisturbed.path)  # reads Wayword's own policies alone
+    with pytest.raises(WaywordError, match=r"Found policy 'unbiased'.*`wayword run --paper` trains it"):
+        served.complete("v", policy="unbiased")

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from wayword.completion.completion import Completion
 from wayword.completion.policies import DEFAULT, Expected, Policy
+from wayword.config import COMPARED
 from wayword.engines import tables
 from wayword.errors import WaywordError
 from wayword.evaluation.stage import LoadPolicies, load_policies
@@ -71,7 +72,8 @@ class PolicyCompleter:
     ) -> list[list[Completion]]:
         """One list for each typed text, independent of the others."""
         if policy not in self._policies:
-            raise WaywordError(f"Found policy {policy!r}; expected one of {', '.join(self._policies)}.")
+            hint = " `wayword run --paper` trains it." if policy in COMPARED else ""
+            raise WaywordError(f"Found policy {policy!r}; expected one of {', '.join(self._policies)}.{hint}")
         for prefix in prefixes:
             check_request(prefix, k, mode)
         chosen = self._policies[policy]
