@@ -24,7 +24,7 @@ MEANING = {
     "retriever": "the retriever's own order",
     "unbiased": "the paper's ranker: trained on unbiased utilities",
     "expected": "Wayword's: expected utility, over all queries",
-    "diverse": "the same, diversified: queries with the same results are not repeated",
+    "diverse": "expected utility of the list as a whole, no near-duplicates",
     "oracle": "the best of the retriever's candidates, knowing the clicked document",
     "ceiling": "the best of all queries, not knowing the clicked document (simulated worlds only)",
 }
