@@ -18,7 +18,7 @@ from wayword.paper.experiments.comparisons import other_order
 from wayword.paper.experiments.paper_numbers import ORDERS
 from wayword.paper.reproduce import reproduce
 from wayword.paper.results import Results
-from wayword.paper.stages import LABELS, LISTS, CandidateSet, load_list, of_labels
+from wayword.paper.stages import LABELS, CandidateSet, load_list, of_labels
 from wayword.progress import Progress
 from wayword.simulation.worlds import WORLDS
 from wayword.store.artefact import report_of
@@ -122,7 +122,7 @@ def test_the_policies_are_in_the_order_that_the_world_was_built_for(whole: Run) 
 def test_every_label_puts_first_what_it_must(whole: Run, variant: str) -> None:
     workspace = whole.workspace
     texts = tables.read(workspace.folder("rankings"), "queries")["text"].to_pylist()
-    listed = load_list(workspace.folder(of_labels(variant)) / LISTS / f"{variant}.parquet").top(1)
+    listed = load_list(workspace.folder(of_labels(variant)), variant).top(1)
     first = [texts[q].split(" ")[1] for q in listed.query]
     share = sum(kind in built.FIRST[variant] for kind in first) / len(first)
     assert share > 0.75, (variant, {kind: first.count(kind) for kind in set(first)})
@@ -171,7 +171,7 @@ def test_guardrails_at_the_ends_of_the_dial_are_those_of_its_policies(whole: Run
     read = json.loads((whole.workspace.folder("guardrails") / "guardrails.json").read_text())["metrics"]
     assert read["0.0"] == read["unbiased"]
     assert read["1.0"] == read["popular"]
-    assert 0 <= read["random"]["mrr"] <= read["retriever"]["mrr"] <= 1
+    assert 0 <= read["random"]["MRR@10"] <= read["retriever"]["MRR@10"] <= 1
 
 
 def test_a_sample_of_contexts_is_measured_on_its_own_searches(whole: Run, tmp_path: Path) -> None:

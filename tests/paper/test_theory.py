@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from wayword.errors import WaywordError
 from wayword.paper.theory.estimator import (
     KINDS,
-    bounded,
+    Bounding,
     bounding,
     bounds_of,
     divide,
-    smallest,
     unbiasedness,
     unbounded,
     variance,
@@ -100,8 +99,20 @@ def test_the_parts_of_the_checks_by_arithmetic() -> None:
     assert variance_interval(np.array([2, 2]), np.array([[0.0], [4.0]]))[0].item() == 4.0
     assert slope(np.array([1.0, 2, 4, 8]), np.array([[1.0, 1 / 4, 1 / 16, 0.0]])).item() == pytest.approx(-2)
     assert divide(np.array([1.0, 0.0]), np.array([2.0, 0.0])).tolist() == [1 / 2, 0.0]
-    kinds = np.array(["a", "a", "b"])
-    assert smallest(np.array([3.0, 1.0, 1.0]), np.array([9, 9, 9]), kinds).tolist() == [False, True, True]
+    kinds, none = np.array(["a", "a", "a", "b", "b"]), np.zeros(5)
+    found = Bounding(
+        np.array([9, 9, 9, 9, 10]),
+        kinds,
+        none,
+        none,
+        none,
+        np.array([3.0, 1, 1, 2, 2]),
+        none,
+        none,
+        none,
+        logs=1,
+    )
+    assert found.best.tolist() == [False, True, False, True, True]
     assert pair_gains(np.array([3.0, 1.0]), np.array([[1.0], [-1.0]])).tolist() == [2.0, -2.0]
     chance = best_on_logs(np.array([[1.0, 2.0, 2.0]]), np.array([1.0, 1.0, 3.0]))
     assert chance.tolist() == [[0.0, 1 / 4, 3 / 4]]
@@ -252,19 +263,19 @@ def test_a_bound_never_raises_an_estimate_and_a_looser_one_is_less_biased(
     world: World, kind: str, bound: float, times: float
 ) -> None:
     free = estimates(world)
-    tight, loose = bounded(world, kind, bound), bounded(world, kind, bound * times)
+    tight, loose = (estimates(world, **{kind: of}) for of in (bound, bound * times))
     assert np.all(tight <= loose)
     assert np.all(loose <= free)
     bias = [visible(world) - moments(world.law, table)[0] for table in (loose, tight)]
     assert np.all(bias[0] <= bias[1] + 1e-12)
-    np.testing.assert_array_equal(bounded(world, kind, bounds_of(world, kind)[-1] * (1 + 1e-9)), free)
+    np.testing.assert_array_equal(estimates(world, **{kind: bounds_of(world, kind)[-1] * (1 + 1e-9)}), free)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_bounded_estimates_are_what_all_looks_together_give(kind: str) -> None:
     world = make_world(np.random.default_rng(3), **SMALL)
     slow = slow_mean_and_variance(world, **{kind: 1.5})
-    exact = moments(world.law, bounded(world, kind, 1.5))
+    exact = moments(world.law, estimates(world, **{kind: 1.5}))
     np.testing.assert_allclose(exact[0], slow[0], atol=1e-12)
     np.testing.assert_allclose(exact[1], slow[1], atol=1e-12)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from wayword.errors import MissingExtra
-from wayword.paper.report.exhibits import Column, Figure, Interval, shown
+from wayword.paper.report.exhibits import Figure, Interval, number, shown
 
 Numbers = Sequence[float]
 # Okabe and Ito's palette, with a grey in place of its yellow, which is hard to see on white.
@@ -44,6 +44,12 @@ class Series:
     strong: bool = False
     style: int | None = None
     joined: bool = True
+
+    @classmethod
+    def of(cls, name: str, points: Mapping[Any, Interval], *, bands: bool = True, **look: Any) -> "Series":
+        """From values with intervals by x; without `bands` these are not drawn."""
+        y, low, high = ([getattr(of, end) for of in points.values()] for end in ("value", "low", "high"))
+        return cls(name, list(points), y, *((low, high) if bands else ()), **look)
 
 
 def require_drawing() -> Any:
@@ -136,7 +142,6 @@ def intervals(
     name: str, rows: Sequence[tuple[str, Interval, bool]], *, x_title: str, reference: float | None = None
 ) -> Figure:
     """One row per label: a dot on the bar of its interval, and both in numbers at the right."""
-    texts = [shown(found, Column("")) for _, found, _ in rows]
     with _canvas(1.2 + 0.42 * max(len(rows), 1)) as (figure, axes):
         for place, (_, found, strong) in enumerate(rows):
             colour = COLOURS[0] if strong else "#59636e"
@@ -147,9 +152,6 @@ def intervals(
         axes.set(xlabel=x_title, ylim=(-0.6, max(len(rows), 1) - 0.4))
         axes.set_yticks(range(len(rows)), [_wrapped(label) for label, _, _ in rows])
         axes.grid(visible=False, axis="y")
-        numbers = axes.secondary_yaxis("right")
-        numbers.set_yticks(
-            range(len(rows)), [f"{value} ({ends})" if ends else value for value, ends in texts]
-        )
-        description = "; ".join(f"{row[0]}: {value}" for row, (value, _) in zip(rows, texts, strict=True))
-        return _saved(figure, name, description)
+        axes.secondary_yaxis("right").set_yticks(range(len(rows)), [shown(found) for _, found, _ in rows])
+        values = "; ".join(f"{label}: {number(float(found.value))}" for label, found, _ in rows)
+        return _saved(figure, name, values)

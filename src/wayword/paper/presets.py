@@ -10,7 +10,7 @@ from wayword.config import Config
 from wayword.errors import WaywordError
 from wayword.simulation.worlds import XMC
 
-PAPERS_CLICKS, PAPERS_LABELS, PAPERS_PASSES = 3_842_425, 50_000, 15
+PAPERS_CLICKS = 3_842_425
 CLICKS = {"debian": 300_000, "debian-pecos": 300_000, "packages": 60_000}
 HALF: dict[str, Any] = {"share": 0.5, "max_contexts": 0}
 """The paper halves the ranker's training set, and so do we; all contexts of that half are used."""
@@ -26,12 +26,8 @@ class Preset:
     settings: Config
     document_ranker: str | None = None  # xmc only: which ranker answers over the labels
     labels: int | None = None  # xmc only: how many of the most frequent labels are documents
-    part_right: float | None = (
-        0.7  # how often the column of the context experiment is right; None: no such column
-    )
-    encoded: int = (
-        4000  # the number of contexts to learn from, and to test on, when text encoders are compared
-    )
+    part_right: float | None = 0.7  # how often the column of the context experiment is right; None: no column
+    encoded: int = 4000  # how many contexts to learn from, and to test on, when text encoders are compared
     effort: float = 1.0  # scales the number of simulated logs of the theory
     quick: bool = False
     seed: int = 0
@@ -57,24 +53,18 @@ def preset(world: str, *, clicks: int | None = None, quick: bool = False) -> Pre
     is given."""
     if clicks is not None and clicks < 1:
         raise WaywordError(f"Found clicks = {clicks}; expected at least 1.")
-    known = XMC if world.startswith(XMC) else world
     tables: dict[str, dict[str, Any]] = {"retriever": {"model": "pecos"}, "ranker": HALF}
-    if known != "packages":  # whose queries are often one word
+    effort: dict[str, Any] = {}
+    if world != "packages":  # whose queries are often one word
         tables["prefixes"] = {"start": "first-word"}
-    if known == XMC:
-        tables["prefixes"] |= {"passes": PAPERS_PASSES}
+    if world.startswith(XMC):
+        tables["prefixes"] |= {"passes": 15}
         tables["retriever"] |= {"max_instances": 0}
-    chosen = Preset(world, clicks or CLICKS.get(known, PAPERS_CLICKS), Config.parse(tables))
-    if known == XMC:
-        chosen = replace(chosen, document_ranker="pecos", labels=PAPERS_LABELS, part_right=None)
-    return _quick(chosen, tables, clicks or max(1, chosen.clicks // 10)) if quick else chosen
-
-
-def _quick(chosen: Preset, tables: dict[str, dict[str, Any]], clicks: int) -> Preset:
-    settings = {
-        **tables,
-        "retriever": {"model": "pecos", "max_instances": 15_000, "candidates": 20},
-        "ranker": {**HALF, "rounds": 20},
-        "evaluation": {"bootstrap": 300},
-    }
-    return replace(chosen, clicks=clicks, settings=Config.parse(settings), encoded=50, effort=0.1, quick=True)
+        effort |= {"document_ranker": "pecos", "labels": 50_000, "part_right": None}
+    drawn = CLICKS.get(world, PAPERS_CLICKS)
+    if quick:
+        tables["retriever"] |= {"max_instances": 15_000, "candidates": 20}
+        tables |= {"ranker": {**HALF, "rounds": 20}, "evaluation": {"bootstrap": 300}}
+        effort |= {"encoded": 50, "effort": 0.1, "quick": True}
+        drawn = max(1, drawn // 10)
+    return Preset(world, clicks or drawn, Config.parse(tables), **effort)

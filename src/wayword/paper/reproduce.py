@@ -5,13 +5,12 @@ workspace/debian-300000-seed-1/ …       with `seeds`, the same experiments on 
 """
 
 import difflib
-import json
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from wayword import __version__
 from wayword.errors import WaywordError
@@ -25,7 +24,7 @@ from wayword.paper.results import Results, verdict
 from wayword.paper.run import run_experiments
 from wayword.progress import Progress
 from wayword.simulation.worlds import check_name
-from wayword.store.artefact import report_of
+from wayword.store.artefact import read_object, report_of
 from wayword.store.stage import threads
 
 LIBRARIES = "duckdb libpecos matplotlib numpy pyarrow scikit-learn scipy tantivy xgboost"
@@ -64,7 +63,10 @@ def reproduce(
     measured = [name for name in EXPERIMENTS if name in read]
     folders = run_experiments(place, chosen.seeded(seed), measured, tell, prune=not only)
     results = {name: folders[stage_of(name)] for name in measured}
-    sections = [_lead(results, chosen), *(_section(name, results, chosen) for name in wanted)]
+    sections = [_lead(results, chosen)]
+    for name, row in ((name, EXPERIMENTS[name]) for name in wanted):
+        found = row.section(*(results[of] for of in row.reads or (name,)))
+        sections.append(replace(found, values={**found.values, "preset": chosen}))
     if others:
         spread = [{name: of[stage_of(name)] for name in again} for of in (folders, *others)]
         sections.append(spread_over_seeds(spread, numbers))
@@ -91,21 +93,19 @@ def _wanted(only: Sequence[str], chosen: Preset) -> list[str]:
     return [name for name in possible if name in only or not only]
 
 
-def _section(name: str, results: Mapping[str, Path], chosen: Preset) -> Section:
-    row = EXPERIMENTS[name]
-    found = row.section(*(results[of] for of in row.reads or (name,)))
-    return Section(name, found.exhibits, {**found.values, "preset": chosen})
-
-
 def _lead(folders: Mapping[str, Path], chosen: Preset) -> Section:
     """The summary: the numbers of the core experiment, and how many of the paper's orders are there."""
     results = {name: Results.load(folders[name]) for name in ORDERS if name in folders}
-    values: dict[str, Any] = {"preset": chosen, "core": results.get("core"), "invisible": None}
-    values["labels"] = results.get("label-ablations")
-    values["verdicts"] = [verdict(gap) for at in gaps(results).values() for gap in at.values() if gap]
-    values["searches"] = min((of.searches for of in results.values()), default=None)
+    values = {
+        "preset": chosen,
+        "core": results.get("core"),
+        "labels": results.get("label-ablations"),
+        "verdicts": [verdict(gap) for at in gaps(results).values() for gap in at.values() if gap],
+        "searches": min((of.searches for of in results.values()), default=None),
+        "invisible": None,
+    }
     if "statistics" in folders:
-        read = json.loads((folders["statistics"] / statistics.FILE).read_text(encoding="utf-8"))
+        read = read_object(folders["statistics"] / statistics.FILE)
         values["invisible"] = read["world"]["invisible_share"]
     return Section("lead", (), values)
 
@@ -130,11 +130,7 @@ def _origin(chosen: Preset, seed: int, seeds: int, only: Sequence[str]) -> Secti
         except metadata.PackageNotFoundError:
             versions[name] = "not installed"
     table = Table("origin", (Column("What"), Column("Version")), tuple(versions.items()))
-    return Section(
-        "origin",
-        (table,),
-        {"preset": chosen, "command": command(chosen, seed, seeds, only)},
-    )
+    return Section("origin", (table,), {"preset": chosen, "command": command(chosen, seed, seeds, only)})
 
 
 def command(chosen: Preset, seed: int, seeds: int, only: Sequence[str]) -> str:

@@ -1,8 +1,8 @@
 """Lists → results: Utility@k, paired differences, the mean utility at each position and the share of the way to the
 ceiling; saved as tables, read back, and shown."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +17,17 @@ from wayword.config import EvaluationConfig
 from wayword.engines import tables
 from wayword.engines.tables import tables_in
 from wayword.errors import LogError
-from wayword.evaluation.estimates import UTILITY, at_cutoffs, estimate
+from wayword.evaluation.estimates import at_cutoffs, estimate
 from wayword.evaluation.outcomes import Outcomes, outcomes
 from wayword.paper import figures
 from wayword.paper.figures import Series
 from wayword.paper.report.exhibits import Cell, Column, Figure, Interval, Table
-from wayword.paper.stages import CandidateSet
+from wayword.paper.stages import LABELS, CandidateSet
 from wayword.store.stage import Folders
 from wayword.utility import CUTOFFS, Measure
 
-_SAME = ("logged", "random", "unbiased", "oracle", "ceiling", "biased", "prescient", "prescient@5")
 NAMES = {
-    **{name: name.capitalize() for name in _SAME},
-    "prescient@1": "Prescient@1",
+    **{name: name.capitalize() for name in ("logged", "random", "oracle", "ceiling", *LABELS)},
     "popular": "Most popular",
     "retriever": "PECOS",
     "misspecified@0.5": "Misspecified (0.5)",
@@ -62,14 +60,9 @@ class Results:
     @classmethod
     def load(cls, folder: Path, names: Mapping[str, str] = NAMES) -> "Results":
         """Read the tables."""
-        return cls(
-            _read(folder, "estimates", "policy", "k"),
-            _read(folder, "differences", "policy", "other", "k"),
-            _read(folder, "positions", "policy", "position"),
-            _read(folder, "ways", "policy", "k"),
-            tables.read(folder, "estimates")["n"][0].as_py(),
-            {**NAMES, **names},
-        )
+        names_of_tables = ("estimates", "differences", "positions", "ways")
+        found: Any = [_read(folder, name) for name in names_of_tables]
+        return cls(*found, tables.read(folder, "estimates")["n"][0].as_py(), {**NAMES, **names})
 
     def best_last(self, policies: Iterable[str]) -> list[str]:
         """The policies that were measured, by their utility at 1."""
@@ -92,13 +85,17 @@ class Results:
         `bands` are for lines far apart: policies on the same searches vary together, and only their paired difference
         compares close ones."""
         rows = [(self.names[policy], self.estimates[policy, 1], policy == strong) for policy in shown]
-        utility = "Utility@1 (logged query = 1)"
+        lines = []
+        for policy in drawn or shown:
+            line = {j: self.positions[policy, j] for j in POSITIONS if (policy, j) in self.positions}
+            look: Any = {"strong": policy == strong, "style": styles.get(policy), "bands": bands}
+            lines.append(Series.of(self.names[policy], line, **look))
         return (
-            figures.intervals(f"{file}_utility", rows, x_title=utility, reference=1.0),
+            figures.intervals(f"{file}_utility", rows, x_title="Utility@1 (logged query = 1)", reference=1.0),
             self._utilities(file, shown, strong),
             figures.chart(
                 f"{file}_positions",
-                [self._line(policy, strong, bands, styles) for policy in drawn or shown],
+                lines,
                 x_title="Position in the list of completions",
                 y_title="Mean utility (logged query = 1)",
                 x_ticks=POSITIONS,
@@ -106,12 +103,6 @@ class Results:
             ),
             self._pairs(f"{file}_differences", pairs),
         )
-
-    def _line(self, policy: str, strong: str, bands: bool, styles: Mapping[str, int]) -> Series:
-        drawn = {j: self.positions[policy, j] for j in POSITIONS if (policy, j) in self.positions}
-        y, low, high = ([getattr(v, end) for v in drawn.values()] for end in ("value", "low", "high"))
-        line = Series(self.names[policy], list(drawn), y, low, high, policy == strong, styles.get(policy))
-        return line if bands else replace(line, low=None, high=None)
 
     def _utilities(self, name: str, policies: Sequence[str], strong: str) -> Table:
         """Utility@1/5/10 of each policy, and the share of the way from Random to the ceiling where it is known."""
@@ -126,17 +117,17 @@ class Results:
 
     def _pairs(self, name: str, wanted: Iterable[tuple[str, str]]) -> Table:
         """Paired differences, search by search over the same resamples."""
-        names = (Column("Policy"), Column("minus"))
-        columns = (*names, *(Column(f"Difference @{k}", sign=True) for k in CUTOFFS))
+        differences = (Column(f"Difference @{k}", sign=True) for k in CUTOFFS)
         gaps = {pair: [self.differences.get((*pair, k)) for k in CUTOFFS] for pair in wanted}
-        return Table(name, columns, [(self.names[a], self.names[b], *gap) for (a, b), gap in gaps.items()])
+        rows = [(self.names[one], self.names[other], *gap) for (one, other), gap in gaps.items()]
+        return Table(name, (Column("Policy"), Column("minus"), *differences), rows)
 
 
-def _read(folder: Path, name: str, *keys: str) -> dict[Any, Interval]:
-    """The intervals of a table by its key columns; nothing if there is no such table."""
+def _read(folder: Path, name: str) -> dict[Any, Interval]:
+    """The intervals of a table by policies and number; nothing if there is no such table."""
     rows = tables.read(folder, name).to_pylist() if (folder / f"{name}.parquet").exists() else []
-    kept = [row for row in rows if row.get("metric", UTILITY) == UTILITY]
-    return {tuple(r[key] for key in keys): Interval(r["value"], r["low"], r["high"]) for r in kept}
+    keys = [tuple(row[key] for key in ("policy", "other", "k") if key in row) for row in rows]
+    return {key: Interval(r["value"], r["low"], r["high"]) for key, r in zip(keys, rows, strict=True)}
 
 
 def verdict(difference: Interval) -> str:
@@ -157,58 +148,47 @@ def measure(out: Path, at: Folders, lists: dict[str, Candidates], tests: Candida
         tables.fetch(engine, at["propensity"], "propensity")
         engine.load("asked", pa.table({"context": tests.contexts}))
         engine.load("all_instances", tables.read(at["contexts"], "instances"))
-        engine.step(
-            "instances", "SELECT i.* FROM all_instances AS i JOIN asked AS a ON a.context = i.context"
-        )
+        chosen = "SELECT i.* FROM all_instances AS i JOIN asked AS a ON a.context = i.context"
+        engine.step("instances", chosen)
         return outcomes(engine, lists, tests.candidates, tests.contexts, Measure("unbiased"))
 
 
 def save(out: Path, outcome: Outcomes, config: EvaluationConfig, *, way: bool = True) -> dict[str, int]:
     """The tables `estimates`, `differences`, `positions`, and `ways` where there is one ceiling for all."""
-    if not outcome.own.sum() > 0:
+    own = outcome.own
+    if not own.sum() > 0:
         raise LogError(
-            f"Of {len(outcome.own):,} test searches none has a logged utility to compare with. Ask for more clicks."
+            f"Of {len(own):,} test searches none has a logged utility to compare with. Ask for more clicks."
         )
     found = dict(zip(("estimates", "differences"), estimate(outcome, config), strict=True))
-    found["positions"] = at_positions(outcome, config)
+    deepest = len(POSITIONS)
+    listed = {(name, j): u for name, us in outcome.lists.items() for j, u in enumerate(us.T[:deepest], 1)}
+    found["positions"] = _intervals(listed, own, config)
     if way and {"random", "ceiling"} <= outcome.lists.keys():
-        found["ways"] = ways(outcome, config)
+        found["ways"] = _intervals(at_cutoffs(outcome), own, config, _way)
     for name, table in found.items():
         pq.write_table(table, out / f"{name}.parquet")
-    return {"test searches with a click": len(outcome.own)}
+    return {"test searches with a click": len(own)}
 
 
-def at_positions(outcome: Outcomes, config: EvaluationConfig) -> pa.Table:
-    """The mean utility of the query at each position, relative to the logged queries'."""
-    keys = [(n, j) for n, u in outcome.lists.items() for j in range(min(len(POSITIONS), u.shape[1]))]
-    values = np.column_stack([outcome.lists[name][:, j] for name, j in keys])
-    ends = interval(resample(values, outcome.own, config), config.level)
-    positions = pa.array([j + 1 for _, j in keys])
-    return _table(keys, "position", positions, values.sum(axis=0) / outcome.own.sum(), ends)
+Keys = list[tuple[str, int]]
 
 
-def ways(outcome: Outcomes, config: EvaluationConfig) -> pa.Table:
-    """(policy − random) / (ceiling − random) at each k: the share of the way that a policy gets."""
-    columns = at_cutoffs(outcome)
-    keys, values = list(columns), np.column_stack(list(columns.values()))
-    ends = interval(_way(keys, resample(values, outcome.own, config)), config.level)
-    sums = values.sum(axis=0, keepdims=True) / outcome.own.sum()
-    return _table(keys, "k", pa.array([k for _, k in keys], pa.int32()), _way(keys, sums)[0], ends)
-
-
-def _table(
-    keys: list[tuple[str, int]], name: str, column: pa.Array, value: Floats, ends: tuple[Floats, Floats]
+def _intervals(
+    columns: Mapping[tuple[str, int], Floats],
+    own: Floats,
+    config: EvaluationConfig,
+    of: Callable[[Keys, Floats], Floats] = lambda _, means: means,
 ) -> pa.Table:
-    policies = [policy for policy, _ in keys]
-    return pa.table({"policy": policies, name: column, "value": value, "low": ends[0], "high": ends[1]})
+    """A function of the mean utilities, relative to the logged queries', of each policy and number."""
+    keys, values = list(columns), np.column_stack(list(columns.values()))
+    low, high = interval(of(keys, resample(values, own, config)), config.level)
+    value = of(keys, values.sum(axis=0, keepdims=True) / own.sum())[0]
+    policies, numbers = zip(*keys, strict=True)
+    return pa.table({"policy": policies, "k": numbers, "value": value, "low": low, "high": high})
 
 
-def _way(keys: list[tuple[str, int]], values: Floats) -> Floats:
-    start = values[:, [keys.index(("random", k)) for _, k in keys]]
-    gap = values[:, [keys.index(("ceiling", k)) for _, k in keys]] - start
-    return np.divide(values - start, gap, out=np.full_like(values, np.nan), where=gap != 0)
-
-
-def compare(out: Path, at: Folders, config: EvaluationConfig, lists: dict[str, Candidates]) -> dict[str, int]:
-    """Measure the lists of the test contexts and save the tables."""
-    return save(out, measure(out, at, lists, CandidateSet.load(at["tests"])), config)
+def _way(keys: Keys, means: Floats) -> Floats:
+    """(policy − random) / (ceiling − random) at each k: the share of the way that a policy gets."""
+    start, end = (means[:, [keys.index((name, k)) for _, k in keys]] for name in ("random", "ceiling"))
+    return (means - start) / np.where(end != start, end - start, np.nan)

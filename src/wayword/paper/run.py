@@ -20,6 +20,7 @@ from wayword.plan import Inputs, learning_stages
 from wayword.progress import Progress
 from wayword.rankings.document_ranker import RANKERS
 from wayword.simulation.simulate import CLICKS, RANKINGS, write_world
+from wayword.simulation.world import World
 from wayword.simulation.worlds import XMC, open_world
 from wayword.store.artefact import digest_of_file
 from wayword.store.stage import Folders, Report, Stage
@@ -37,8 +38,7 @@ def run_experiments(
     `prune` removes the stages that none of them used."""
     with building(place / f"{chosen.name}-seed-{chosen.seed}", reporter) as build:
         planned = _worlds(chosen, reporter)
-        for name, step in {**STEPS, **steps(chosen)}.items():
-            planned[name] = step.stage(chosen, reporter)
+        planned |= {name: step.stage(chosen, reporter) for name, step in {**STEPS, **steps(chosen)}.items()}
         if set(names) != {"theory"}:
             planned |= _log_stages(build, planned, "", chosen, reporter)
         if "context" in names:
@@ -58,48 +58,38 @@ def _make(build: Build, planned: Mapping[str, Stage], name: str) -> Path:
         stage = planned[name]
         for earlier in stage.after:
             _make(build, planned, earlier)
-        build.stage(name, Stage(stage.inputs, _timed(stage.make), stage.after))
+        build.stage(name, Stage(stage.inputs, partial(_timed, stage.make), stage.after))
     return build.folders[name]
 
 
-def _timed(make: Make) -> Make:
-    """The same, with its seconds and the peak memory of the process in the report."""
-
-    def timed(new: Path, at: Folders) -> Report:
-        started = time.monotonic()
-        report = make(new, at)
-        unit = 1 if sys.platform == "darwin" else 1024
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-        return {**report, "seconds": time.monotonic() - started, "peak_bytes": peak}
-
-    return timed
+def _timed(make: Make, new: Path, at: Folders) -> Report:
+    """Make an artefact, with the seconds it took and the peak memory of the process in its report."""
+    started = time.monotonic()
+    report = make(new, at)
+    unit = 1 if sys.platform == "darwin" else 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    return {**report, "seconds": time.monotonic() - started, "peak_bytes": peak}
 
 
 def _worlds(chosen: Preset, reporter: Progress) -> dict[str, Stage]:
     """The log without and with the column; the world is opened once for both, because its document ranker takes longer
     than the searches."""
+    drawn = {"clicks": chosen.clicks, "seed": chosen.seed}
+    ranked: dict[str, Any] = {"ranker": chosen.document_ranker, "labels": chosen.labels}
+    folder = Path(chosen.world.removeprefix(XMC)) if chosen.world.startswith(XMC) else None
+    files = {path.name: digest_of_file(path) for path in sorted(folder.glob("*.json*"))} if folder else {}
 
     @cache
-    def opened() -> Any:
-        return open_world(
-            chosen.world, ranker=chosen.document_ranker, labels=chosen.labels, rankers=DOCUMENT_RANKERS
-        )
+    def opened() -> World:
+        return open_world(chosen.world, **ranked, rankers=DOCUMENT_RANKERS)
 
-    def make(new: Path, _: Folders, right: float | None) -> Report:
-        size: dict[str, Any] = {"clicks": chosen.clicks, "seed": chosen.seed}
-        write_world(opened(), out=new, clicks_only=True, part=right, progress=reporter, **size)
+    def make(new: Path, _: Folders, part: float | None) -> Report:
+        write_world(opened(), out=new, clicks_only=True, part=part, progress=reporter, **drawn)
         return {}
 
-    inputs = {"world": chosen.world, "clicks": chosen.clicks, "seed": chosen.seed, "labels": chosen.labels}
-    inputs |= {"ranker": chosen.document_ranker, "files": _files_of(chosen.world)}
-    rights = {"world": None, f"{PART}world": chosen.part_right}
-    return {n: Stage({**inputs, "part": of}, partial(make, right=of)) for n, of in rights.items()}
-
-
-def _files_of(world: str) -> dict[str, str]:
-    """The hashes of the files that a world is read from, if it is read from files."""
-    files = sorted(Path(world.removeprefix(XMC)).glob("*.json*")) if world.startswith(XMC) else []
-    return {path.name: digest_of_file(path) for path in files}
+    inputs = {"world": chosen.world, **drawn, **ranked, "files": files}
+    parts = {"world": None, f"{PART}world": chosen.part_right}
+    return {name: Stage({**inputs, "part": part}, partial(make, part=part)) for name, part in parts.items()}
 
 
 def _log_stages(
@@ -107,20 +97,17 @@ def _log_stages(
 ) -> dict[str, Stage]:
     """From the log to the retriever; the world is made for it."""
     world = _make(build, planned, f"{prefix}world")
-    inputs = Inputs(world / CLICKS, world / RANKINGS)
-    stages = {
-        **learning_stages(chosen.settings, inputs, reporter),
-        **paper_stages(chosen.settings, False, reporter),
-    }
+    stages = learning_stages(chosen.settings, Inputs(world / CLICKS, world / RANKINGS), reporter)
+    stages |= paper_stages(chosen.settings, False, reporter)
+    if not prefix:
+        return stages
 
-    def of_part(make: Make) -> Make:
-        return lambda new, at: make(new, part_of(at))
+    def of_part(make: Make, new: Path, at: Folders) -> Report:
+        return make(new, part_of(at))
 
     return {
         prefix + name: Stage(
-            stage.inputs,
-            of_part(stage.make) if prefix else stage.make,
-            tuple(prefix + earlier for earlier in stage.after),
+            stage.inputs, partial(of_part, stage.make), tuple(prefix + earlier for earlier in stage.after)
         )
         for name, stage in stages.items()
     }

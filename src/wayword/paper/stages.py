@@ -12,13 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from wayword import utility
 from wayword.completion.candidates import Candidates
 from wayword.completion.policies import RetrieverPolicy, UnfilteredPolicy
 from wayword.completion.popular import PopularRetriever, popularity
-from wayword.config import UtilityConfig
-from wayword.engines import tables
-from wayword.engines.tables import tables_in
+from wayword.config import RankerConfig, UtilityConfig
+from wayword.engines.tables import fetch_numbered, tables_in
 from wayword.evaluation import stage as estimates
 from wayword.evaluation.ceiling import ceiling
 from wayword.logs import contexts_stage as contexts
@@ -31,21 +29,32 @@ from wayword.paper.rankers import RANKERS, Examples, reorder
 from wayword.paper.retriever_stage import Retrievers
 from wayword.progress import Progress
 from wayword.simulation.simulate import TRUTH
-from wayword.store.stage import (
-    Folders,
-    Report,
-    Stage,
-    threads,
-)
-from wayword.utility import DEEPEST
+from wayword.store.stage import Folders, Report, Stage, threads
+from wayword.utility import DEEPEST, Measure
 
 LABELS: tuple[str, ...] = get_args(get_type_hints(UtilityConfig)["variant"])
 """The kinds of labels that a ranker can learn from clicks."""
 SIZES = {"1%": 0.01, "10%": 0.1, "50%": 0.5}
 """The shares of the ranker's training searches beside all of them (the paper's)."""
-LISTS = "lists"
 TABLES = ("rankings", "contexts", "propensity")
+FORMAT = 4
+"""Of the files that these stages and the experiments write. A new number makes them anew."""
 Write = Callable[[Path, Folders, Preset, Progress], Report]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A stage by the function that writes it, the stages it comes after, and the settings that it depends on."""
+
+    write: Write
+    after: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    inputs: dict[str, Any] = field(default_factory=dict)
+
+    def stage(self, chosen: Preset, reporter: Progress) -> Stage:
+        """The same as a stage of the pipeline."""
+        inputs = {"format": FORMAT, **self.inputs, **chosen.settings.of_stage(*self.settings)}
+        return Stage(inputs, lambda new, at: self.write(new, at, chosen, reporter), self.after)
 
 
 @dataclass(frozen=True)
@@ -68,46 +77,26 @@ class CandidateSet:
         """Write arrays that can be mapped into memory."""
         np.save(folder / "contexts.npy", self.contexts, allow_pickle=False)
         np.save(folder / "features.npy", self.features, allow_pickle=False)
-        save_list(folder / "candidates.parquet", self.candidates)
+        save_list(folder, "candidates", self.candidates)
 
     @classmethod
     def load(cls, folder: Path) -> "CandidateSet":
         """Read the output of `save`; the features stay on disk until they are used."""
         contexts = np.load(folder / "contexts.npy", allow_pickle=False)
         features = np.load(folder / "features.npy", mmap_mode="r", allow_pickle=False)
-        return cls(contexts, load_list(folder / "candidates.parquet"), features)
+        return cls(contexts, load_list(folder, "candidates"), features)
 
 
-def save_list(path: Path, listed: Candidates) -> None:
+def save_list(folder: Path, name: str, listed: Candidates) -> None:
     """Write candidates as a table."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.table({"context": listed.context, "query": listed.query, "score": listed.score}), path)
+    rows = {"context": listed.context, "query": listed.query, "score": listed.score}
+    pq.write_table(pa.table(rows), folder / f"{name}.parquet")
 
 
-def load_list(path: Path) -> Candidates:
+def load_list(folder: Path, name: str) -> Candidates:
     """Read the output of `save_list`."""
-    rows = pq.read_table(path)
-    return Candidates(*(rows[name].to_numpy() for name in ("context", "query", "score")))
-
-
-def load_lists(folder: Path) -> dict[str, Candidates]:
-    """The lists that a stage made, by the names of their policies."""
-    return {path.stem: load_list(path) for path in sorted((folder / LISTS).glob("*.parquet"))}
-
-
-@dataclass(frozen=True)
-class Step:
-    """A stage by the function that writes it, the stages it comes after, and the settings that it depends on."""
-
-    write: Write
-    after: tuple[str, ...] = ()
-    settings: tuple[str, ...] = ()
-    inputs: dict[str, Any] = field(default_factory=dict)
-
-    def stage(self, chosen: Preset, reporter: Progress) -> Stage:
-        """The same as a stage of the pipeline."""
-        inputs = {**self.inputs, **chosen.settings.of_stage(*self.settings)}
-        return Stage(inputs, lambda new, at: self.write(new, at, chosen, reporter), self.after)
+    rows = pq.read_table(folder / f"{name}.parquet")
+    return Candidates(*(rows[column].to_numpy() for column in ("context", "query", "score")))
 
 
 def of_labels(variant: str) -> str:
@@ -155,33 +144,35 @@ def write_baselines(out: Path, at: Folders, chosen: Preset, progress: Progress) 
     }
     for done, (name, policy) in enumerate(policies.items()):
         progress.advance(done, len(policies) + 1)
-        save_list(out / LISTS / f"{name}.parquet", policy.complete(typed, DEEPEST))
+        save_list(out, name, policy.complete(typed, DEEPEST))
     with tables_in(out) as engine:
-        tables.fetch(engine, at["rankings"], "queries", "documents", "rankings", "numbered_searches")
-        tables.fetch(engine, at["propensity"], "propensity")
-        tables.fetch(engine, at["contexts"], "contexts")
+        fetch_numbered(engine, at)
         best = ceiling(engine, at["world"] / TRUTH, numbers, config.prefixes, DEEPEST)
-    save_list(out / LISTS / "ceiling.parquet", best)
+    save_list(out, "ceiling", best)
     return {"contexts": len(numbers)}
+
+
+def labelled(
+    out: Path, at: Folders, config: RankerConfig, examples: CandidateSet, variant: str, share: float = 1.0
+) -> Examples:
+    """What a ranker learns from: the examples of a share of the searches, with these labels."""
+    with tables_in(out) as engine:
+        ranker.fill(engine, at, config.share * share)
+        few = examples.of_contexts(ranker.training_contexts(engine))
+        labels, searches = ranker.labelled(engine, few.candidates, few.contexts, Measure(variant))
+    return Examples.of(few.features, labels, few.candidates.context, searches)
 
 
 def write_ranker(
     out: Path, at: Folders, chosen: Preset, progress: Progress, *, variant: str, share: float
 ) -> Report:
     """A ranker from these labels on a share of the examples' searches, and its lists for the test contexts."""
-    examples, config = CandidateSet.load(at["examples"]), chosen.settings.ranker
-    with tables_in(out) as engine:
-        ranker.fill(engine, at, config.share * share)
-        examples = examples.of_contexts(ranker.training_contexts(engine))
-        measure = utility.Measure(variant)
-        labels, searches = ranker.labelled(engine, examples.candidates, examples.contexts, measure)
-    learned = Examples.of(examples.features, labels, examples.candidates.context, searches)
+    config, tests = chosen.settings.ranker, CandidateSet.load(at["tests"])
+    learned = labelled(out, at, config, CandidateSet.load(at["examples"]), variant, share)
     model = RANKERS[config.model].fit(learned, config, threads=threads(), progress=progress)
     model.save(out / ranker.MODEL)
-    tests = CandidateSet.load(at["tests"])
-    ordered = reorder(tests.candidates, model.score(tests.features)).top(DEEPEST)
-    save_list(out / LISTS / f"{variant}.parquet", ordered)
-    return {**ranker.counts(learned), "searches": int(searches.sum()), "labels": variant}
+    save_list(out, variant, reorder(tests.candidates, model.score(tests.features)).top(DEEPEST))
+    return {**ranker.counts(learned), "searches": int(learned.weights.sum()), "labels": variant}
 
 
 def _ranker(variant: str, share: float = 1.0) -> Step:

@@ -10,9 +10,6 @@ from wayword.paper.presets import Preset
 from wayword.paper.report.exhibits import Section
 from wayword.paper.stages import Step, Write
 
-FORMAT = 3
-"""Of the files that experiments write. A new number makes them anew; the stages that they share are kept."""
-
 
 @dataclass(frozen=True)
 class Experiment:
@@ -50,7 +47,7 @@ def stage_of(experiment: str) -> str:
 
 def steps(chosen: Preset) -> dict[str, Step]:
     """The stages of all experiments, and those that only one of them needs."""
-    inputs = {"format": FORMAT, "contexts": chosen.encoded, "effort": chosen.effort, "seed": chosen.seed}
+    inputs = {"contexts": chosen.encoded, "effort": chosen.effort, "seed": chosen.seed}
     measured = {
         stage_of(name): Step(row.measure, row.after, ("evaluation", "ranker"), inputs)
         for name, row in EXPERIMENTS.items()

@@ -12,17 +12,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from wayword.completion.candidates import Candidates
 from wayword.engines import tables
 from wayword.engines.tables import tables_in
-from wayword.paper import figures
+from wayword.paper import figures, results
 from wayword.paper import ranker_stage as ranker
-from wayword.paper import results as measured
 from wayword.paper.experiments.paper_numbers import ORDERS
 from wayword.paper.figures import Series
 from wayword.paper.presets import Preset
 from wayword.paper.report.exhibits import Column, Section, Table
 from wayword.paper.results import NAMES, Results
-from wayword.paper.stages import LISTS, SIZES, TABLES, CandidateSet, load_list, of_labels, of_size
+from wayword.paper.stages import SIZES, TABLES, CandidateSet, load_list, of_labels, of_size
 from wayword.progress import Progress
 from wayword.store.artefact import report_of
 from wayword.store.stage import Folders, Report
@@ -52,20 +52,21 @@ def after(name: str) -> tuple[str, ...]:
     return (*TABLES, "examples", "tests", *dict.fromkeys(STAGES[name].values()))
 
 
+def lists_of(name: str, at: Folders) -> dict[str, Candidates]:
+    """The lists that an experiment compares, by their policies."""
+    stages = STAGES[name].items()
+    return {policy: load_list(at[of], "unbiased" if policy in SIZED else policy) for policy, of in stages}
+
+
 def measure(out: Path, at: Folders, chosen: Preset, _: Progress, *, name: str) -> Report:
     """Fill `out` with the tables of `results.save`, a description of the labels, and the sizes of the logs."""
-    files = {
-        p: at[stage] / LISTS / f"{'unbiased' if p in SIZED else p}.parquet"
-        for p, stage in STAGES[name].items()
-    }
-    lists = {policy: load_list(file) for policy, file in files.items()}
     if name in VARIANTS:
         pq.write_table(_labels(out, at, chosen, VARIANTS[name]), out / "labels.parquet")
     if name == "training-size":
-        reports = [report_of(at[stage]) for stage in SIZED.values()]
-        counts = {key: [report[key] for report in reports] for key in ("searches", "contexts")}
-        pq.write_table(pa.table({"policy": list(SIZED), **counts}), out / "trained.parquet")
-    return measured.compare(out, at, chosen.settings.evaluation, lists)
+        trained = [{"policy": size, **report_of(at[stage])} for size, stage in SIZED.items()]
+        pq.write_table(pa.Table.from_pylist(trained), out / "trained.parquet")
+    outcome = results.measure(out, at, lists_of(name, at), CandidateSet.load(at["tests"]))
+    return results.save(out, outcome, chosen.settings.evaluation)
 
 
 def _labels(out: Path, at: Folders, chosen: Preset, variants: tuple[str, ...]) -> pa.Table:
@@ -75,13 +76,13 @@ def _labels(out: Path, at: Folders, chosen: Preset, variants: tuple[str, ...]) -
     pairs, context = (examples.candidates, examples.contexts), examples.candidates.context
     with tables_in(out) as engine:
         ranker.fill(engine, at, chosen.settings.ranker.share)
-        labels = [ranker.labelled(engine, *pairs, Measure(variant))[0] for variant in variants]
-    rows = [
-        (float(np.mean(of > 0)), other_order(of, 0 * of, context), other_order(of, labels[0], context))
-        for of in labels
-    ]
-    shares = dict(zip(("positive", "told", "other"), zip(*rows, strict=True), strict=True))
-    return pa.table({"policy": list(variants), **shares})
+        labels = {name: ranker.labelled(engine, *pairs, Measure(name))[0] for name in variants}
+    rows = []
+    for name, of in labels.items():
+        orders = {"told": 0 * of, "other": labels["unbiased"]}
+        shares = {key: other_order(of, other, context) for key, other in orders.items()}
+        rows.append({"policy": name, "positive": float(np.mean(of > 0)), **shares})
+    return pa.Table.from_pylist(rows)
 
 
 def other_order(one: NDArray[np.float64], other: NDArray[np.float64], context: NDArray[np.int32]) -> float:
@@ -103,47 +104,42 @@ def other_order(one: NDArray[np.float64], other: NDArray[np.float64], context: N
 
 def core(folder: Path) -> Section:
     """Every policy, from the worst to the best."""
-    results = Results.load(folder)
-    shown = results.best_last(("logged", "oracle", *STAGES["core"]))
+    found = Results.load(folder)
+    shown = found.best_last(("logged", "oracle", *STAGES["core"]))
     lines = [name for name in shown if name not in ("logged", "oracle")]
-    return Section("core", results.exhibits("core", shown, PAIRS, lines, bands=True), {"results": results})
+    return Section("core", found.exhibits("core", shown, PAIRS, lines, bands=True), {"results": found})
 
 
 def ablation(folder: Path, *, name: str) -> Section:
     """The rankers of an ablation, from the worst to the best, and their labels."""
-    results, file = Results.load(folder), name.replace("-", "_")
+    found, file = Results.load(folder), name.replace("-", "_")
     headers = ("Candidates above 0", "Pairs told apart", "Pairs in another order than Unbiased")
     read = tables.read(folder, "labels").to_pylist()
     rows = [(NAMES[row["policy"]], row["positive"], row["told"], row["other"]) for row in read]
     labels = Table(f"{file}_labels", (Column("Label"), *(Column(text, 4) for text in headers)), rows)
-    exhibits = results.exhibits(file, results.best_last(VARIANTS[name]), ORDERS[name])
+    exhibits = found.exhibits(file, found.best_last(VARIANTS[name]), ORDERS[name])
     return Section(name, (*exhibits, labels), {"file": file})
 
 
 def training_size(folder: Path) -> Section:
     """Utility against the size of the ranker's log."""
-    results, trained = Results.load(folder), tables.read(folder, "trained").to_pydict()
-    names, searches = trained["policy"], trained["searches"]
-    sizes = {k: [results.estimates[name, k] for name in names] for k in CUTOFFS}
-    series = []
-    for k, of in sizes.items():
-        y, low, high = ([getattr(v, part) for v in of] for part in ("value", "low", "high"))
-        series.append(Series(f"Utility@{k}", searches, y, low, high, strong=k == 1))
+    found, trained = Results.load(folder), tables.read(folder, "trained").to_pylist()
+    searches = [row["searches"] for row in trained]
+    sizes = {k: [found.estimates[row["policy"], k] for row in trained] for k in CUTOFFS}
     figure = figures.chart(
         "training_size",
-        series,
+        [
+            Series.of(f"Utility@{k}", dict(zip(searches, of, strict=True)), strong=k == 1)
+            for k, of in sizes.items()
+        ],
         x_title="Searches that the ranker learned from",
         y_title="Utility (logged query = 1)",
         x_log=True,
-        reference={"Retriever alone @1": results.estimates["retriever", 1].value},
+        reference={"Retriever alone @1": found.estimates["retriever", 1].value},
     )
     headers = ("% of the log", "Searches", "Contexts", *(f"Utility@{k}" for k in CUTOFFS))
-    columns = (
-        [int(name.removesuffix("%")) for name in names],
-        searches,
-        trained["contexts"],
-        *sizes.values(),
-    )
-    table = Table("training_size", [Column(text) for text in headers], tuple(zip(*columns, strict=True)))
-    gain = results.differences["100%", names[0], 5]
+    counts = [(int(row["policy"].removesuffix("%")), row["searches"], row["contexts"]) for row in trained]
+    rows = [(*of, *utilities) for of, *utilities in zip(counts, *sizes.values(), strict=True)]
+    table = Table("training_size", [Column(text) for text in headers], rows)
+    gain = found.differences["100%", trained[0]["policy"], 5]
     return Section("training-size", (figure, table), {"gain": gain, "searches": searches})

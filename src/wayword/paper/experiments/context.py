@@ -5,8 +5,10 @@ and the column is given to the retriever, to the ranker, to both or to neither. 
 Stages of the log with the column have names that begin with `part_`.
 """
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,15 +20,13 @@ from wayword.engines.tables import fetch_numbered, tables_in
 from wayword.errors import WaywordError
 from wayword.evaluation import stage as estimates
 from wayword.evaluation.ceiling import ceiling
-from wayword.evaluation.outcomes import Outcomes
 from wayword.logs import contexts_stage as contexts
 from wayword.paper import ranker_stage as ranker
-from wayword.paper import results as measured
+from wayword.paper import results
 from wayword.paper.features.ranker_features import Featuriser
 from wayword.paper.policies import Shuffled, load_ranked
 from wayword.paper.presets import Preset
 from wayword.paper.report.exhibits import Column, Section, Table
-from wayword.paper.results import NAMES as PLAIN_NAMES
 from wayword.paper.results import Results
 from wayword.paper.retriever_stage import Retrievers
 from wayword.paper.stages import TABLES, CandidateSet, Step, of_labels
@@ -43,20 +43,14 @@ RANKERS = {"both": (True, True), "retriever": (True, False), "ranker": (False, T
 BOTH = "unbiased, both"
 INFORMED = ("random", "retriever", "oracle", "ceiling")
 NAMES = {
-    **{name: f"{PLAIN_NAMES[name]}, prefix only" for name in (*INFORMED, "unbiased")},
+    **{name: f"{results.NAMES[name]}, prefix only" for name in (*INFORMED, "unbiased")},
     **{f"unbiased, {who}": f"Unbiased, part in {who}" for who in RANKERS},
-    **{f"{name}{WITH}": f"{PLAIN_NAMES[name]}, with part" for name in INFORMED},
+    **{f"{name}{WITH}": f"{results.NAMES[name]}, with part" for name in INFORMED},
 }
-DRAWN = (
-    BOTH,
-    "retriever",
-    f"retriever{WITH}",
-    "unbiased, ranker",
-    "ceiling",
-    "unbiased, retriever",
-    "unbiased",
-)
-STYLES = {policy: style for style, policy in enumerate((*DRAWN, f"ceiling{WITH}"))}
+_RANKED = ("unbiased, ranker", "ceiling", "unbiased, retriever", "unbiased")
+STYLES = {
+    name: i for i, name in enumerate((BOTH, "retriever", f"retriever{WITH}", *_RANKED, f"ceiling{WITH}"))
+}
 PAIRS = [
     *((f"unbiased, {who}", "unbiased") for who in RANKERS),
     (f"retriever{WITH}", "retriever"),
@@ -83,23 +77,18 @@ def write_ranker(out: Path, at: Folders, chosen: Preset, progress: Progress, *, 
     """A ranker of the log with the column; features of queries come from the log without it."""
     part, (retriever_sees, ranker_sees) = part_of(at), RANKERS[who]
     read = part if retriever_sees else {**part, "retriever": at["retriever"]}
-    prepared = Featuriser.load(at["examples"] / ranker.FEATURES)
-    return ranker.write(
-        out, read, chosen.settings, Measure(), progress, columns=ranker_sees, prepared=prepared
-    )
+    features: Any = {"columns": ranker_sees, "prepared": Featuriser.load(at["examples"] / ranker.FEATURES)}
+    return ranker.write(out, read, chosen.settings, Measure(), progress, **features)
 
 
 _TABLES = tuple(f"{PART}{name}" for name in (*TABLES, "retriever"))
+_BEFORE = (*_TABLES, "retriever", "examples")
+_SETTINGS = ("retriever", "features", "ranker")
 STEPS = {
-    f"{PART}ranker_{who}": Step(
-        partial(write_ranker, who=who),
-        (*_TABLES, "retriever", "examples"),
-        ("retriever", "features", "ranker"),
-        {"who": who},
-    )
+    f"{PART}ranker_{who}": Step(partial(write_ranker, who=who), _BEFORE, _SETTINGS, {"who": who})
     for who in RANKERS
 }
-AFTER = ("world", *TABLES, "retriever", "examples", of_labels("unbiased"), f"{PART}world", *_TABLES, *STEPS)
+AFTER = ("world", *TABLES, of_labels("unbiased"), f"{PART}world", *_BEFORE, *STEPS)
 
 
 def measure(out: Path, at: Folders, chosen: Preset, progress: Progress) -> Report:
@@ -107,13 +96,12 @@ def measure(out: Path, at: Folders, chosen: Preset, progress: Progress) -> Repor
     part, config = part_of(at), chosen.settings
     if not tables.read(at["rankings"], "queries").equals(tables.read(part["rankings"], "queries")):
         raise WaywordError("The two logs of the context experiment do not have the same queries.")
+    lists: dict[str, Candidates] = {}
     with tables_in(out) as engine:
         fetch_numbered(engine, part)
         numbers = estimates.contexts_tested(engine)
-        lists: dict[str, Candidates] = {
-            name: ceiling(engine, world / TRUTH, numbers, config.prefixes, DEEPEST)
-            for name, world in (("ceiling", at["world"]), (f"ceiling{WITH}", part["world"]))
-        }
+        for name, world in (("ceiling", at["world"]), (f"ceiling{WITH}", part["world"])):
+            lists[name] = ceiling(engine, world / TRUTH, numbers, config.prefixes, DEEPEST)
     typed = contexts.load(part["contexts"]).take(pa.array(numbers))
     sees, ignores = (Retrievers.load(of, config.retriever).trained for of in (part, at))
     wide, seed = config.retriever.candidates, config.evaluation.seed
@@ -131,28 +119,26 @@ def measure(out: Path, at: Folders, chosen: Preset, progress: Progress) -> Repor
     for done, (name, policy) in enumerate(policies.items()):
         lists[name] = policy.complete(typed, DEEPEST)
         progress.advance(done + 1, len(policies) + 2)
-    plain, informed = (
-        CandidateSet(numbers, of.retrieve(typed, wide), np.zeros((0, 0), np.float32))
-        for of in (ignores, sees)
-    )
-    outcome = measured.measure(out, part, lists, plain)
-    oracle = measured.measure(out, part, {}, informed).lists["oracle"]
-    merged = Outcomes(outcome.own, {**outcome.lists, f"oracle{WITH}": oracle}, outcome.bounded)
-    return measured.save(out, merged, config.evaluation, way=False)
+    plain = CandidateSet(numbers, ignores.retrieve(typed, wide), np.zeros((0, 0), np.float32))
+    informed = replace(plain, candidates=sees.retrieve(typed, wide))
+    outcome = results.measure(out, part, lists, plain)
+    oracle = results.measure(out, part, {}, informed).lists["oracle"]
+    both = replace(outcome, lists={**outcome.lists, f"oracle{WITH}": oracle})
+    return results.save(out, both, config.evaluation, way=False)
 
 
 def section(folder: Path) -> Section:
     """Policies with and without the column, and the paper's store beside them."""
-    results = Results.load(folder, NAMES)
-    shown = results.best_last(["logged", *NAMES])
+    found = Results.load(folder, NAMES)
+    shown = found.best_last(["logged", *NAMES])
     drawn = [name for name in shown if name in STYLES]
-    columns = (Column("Policy"), Column("Paper's store @1"), Column("Prefix only @1"), Column("With part @1"))
+    headers = ("Policy", "Paper's store @1", "Prefix only @1", "With part @1")
     rows = [
-        (PLAIN_NAMES[name], paper, *(results.estimates.get((of, 1)) for of in (name, informed)))
+        (results.NAMES[name], paper, *(found.estimates.get((of, 1)) for of in (name, informed)))
         for name, (paper, informed) in STORE.items()
     ]
-    exhibits = results.exhibits("context", shown, PAIRS, drawn, strong=BOTH, styles=STYLES)
-    gains = {who: results.differences[f"unbiased, {who}", "unbiased", 5] for who in RANKERS}
-    gain, possible = (results.differences[(*pair, 1)] for pair in (PAIRS[0], PAIRS[-1]))
-    values = {"gains": gains, "gain": gain, "possible": possible}
-    return Section("context", (*exhibits, Table("context_store", columns, rows)), values)
+    store = Table("context_store", [Column(text) for text in headers], rows)
+    exhibits = found.exhibits("context", shown, PAIRS, drawn, strong=BOTH, styles=STYLES)
+    gains = {who: found.differences[f"unbiased, {who}", "unbiased", 5] for who in RANKERS}
+    gain, possible = (found.differences[(*pair, 1)] for pair in (PAIRS[0], PAIRS[-1]))
+    return Section("context", (*exhibits, store), {"gains": gains, "gain": gain, "possible": possible})

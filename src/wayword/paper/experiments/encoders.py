@@ -4,7 +4,6 @@ The transformer's vectors are ten times as long, so both are compared on a sampl
 """
 
 import importlib.util
-import json
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -13,29 +12,23 @@ import numpy as np
 import pyarrow as pa
 from msgspec import structs
 
-from wayword import utility
 from wayword.completion.candidates import Candidates
 from wayword.engines import tables
-from wayword.engines.tables import tables_in
 from wayword.logs import contexts_stage as contexts
 from wayword.logs.contexts import PREFIX, ContextColumns
-from wayword.paper import ranker_stage as ranker
-from wayword.paper import results as measured
+from wayword.paper import results
 from wayword.paper.features import make_encoder
 from wayword.paper.features.encoder import Encoder
 from wayword.paper.features.ranker_features import Featuriser
 from wayword.paper.presets import Preset
-from wayword.paper.rankers import RANKERS, Examples, reorder
-from wayword.paper.report.exhibits import Cell, Column, Section, Table
+from wayword.paper.rankers import RANKERS, reorder
+from wayword.paper.report.exhibits import Column, Section, Table
 from wayword.paper.results import Results
 from wayword.paper.retriever_stage import Retrievers
-from wayword.paper.stages import TABLES, CandidateSet
+from wayword.paper.stages import TABLES, CandidateSet, labelled
 from wayword.progress import Progress
-from wayword.store.stage import (
-    Folders,
-    Report,
-    threads,
-)
+from wayword.store.artefact import read_object
+from wayword.store.stage import Folders, Report, threads
 from wayword.utility import DEEPEST
 
 LIGHT, TRANSFORMER = "light", "minilm"
@@ -60,10 +53,9 @@ def measure(out: Path, at: Folders, chosen: Preset, progress: Progress) -> Repor
     sets = [_sample(CandidateSet.load(at[stage]), chosen.encoded) for stage in ("examples", "tests")]
     lists, costs = {"retriever": sets[1].candidates.top(DEEPEST)}, {}
     for name, model in models().items():
-        lists[name], costs[name] = _ranked(out, at, chosen, progress, model, *sets)
+        lists[name], costs[name] = _ranked(out, at, chosen, progress, model, sets)
     tables.write_json(out / COSTS, {"contexts": chosen.encoded, "encoders": costs})
-    outcome = measured.measure(out, at, lists, sets[1])
-    return measured.save(out, outcome, chosen.settings.evaluation)
+    return results.save(out, results.measure(out, at, lists, sets[1]), chosen.settings.evaluation)
 
 
 def _sample(everything: CandidateSet, most: int) -> CandidateSet:
@@ -74,36 +66,28 @@ def _sample(everything: CandidateSet, most: int) -> CandidateSet:
 
 
 def _ranked(
-    out: Path,
-    at: Folders,
-    chosen: Preset,
-    progress: Progress,
-    model: str,
-    learned: CandidateSet,
-    tested: CandidateSet,
+    out: Path, at: Folders, chosen: Preset, progress: Progress, model: str, sets: list[CandidateSet]
 ) -> tuple[Candidates, dict[str, float]]:
     """The lists of a ranker on one encoder's vectors for the test contexts, and its costs."""
     config, retrievers = chosen.settings, Retrievers.load(at, chosen.settings.retriever)
-    queries = np.unique(np.concatenate([of.candidates.query for of in (learned, tested)]))
-    typed = [contexts.load(at["contexts"]).take(pa.array(of.contexts)) for of in (learned, tested)]
+    queries = np.unique(np.concatenate([of.candidates.query for of in sets]))
+    typed = [contexts.load(at["contexts"]).take(pa.array(of.contexts)) for of in sets]
     encoder = make_encoder(retrievers.texts, structs.replace(config.features, encoder=model))
     texts = [retrievers.texts[q] for q in queries]
     popularity = retrievers.popularity[queries].astype(np.float64)
     columns = ContextColumns.fit(typed[0].select([PREFIX]))
     featuriser = Featuriser.build(texts, popularity, encoder, columns)
-    features = []
-    for of, each in zip(typed, (learned.candidates, tested.candidates), strict=True):
-        place = np.searchsorted(queries, each.query).astype(np.int32)
-        features.append(featuriser.features(of, replace(each, query=place)))
-    with tables_in(out) as engine:
-        ranker.fill(engine, at, config.ranker.share)
-        labels, searches = ranker.labelled(engine, learned.candidates, learned.contexts, utility.Measure())
-    examples = Examples.of(features[0], labels, learned.candidates.context, searches)
+    encoded = []
+    for of, known in zip(sets, typed, strict=True):
+        places = np.searchsorted(queries, of.candidates.query).astype(np.int32)
+        features = featuriser.features(known, replace(of.candidates, query=places))
+        encoded.append(replace(of, features=features))
+    examples = labelled(out, at, config.ranker, encoded[0], "unbiased")
     started = time.perf_counter()
-    fitted = RANKERS[config.ranker.model].fit(examples, config.ranker, threads=threads(), progress=progress)
+    ranker = RANKERS[config.ranker.model].fit(examples, config.ranker, threads=threads(), progress=progress)
     seconds = time.perf_counter() - started
     costs = _costs(encoder, texts[:TIMED], typed[0][PREFIX].to_pylist()[:TIMED])
-    ordered = reorder(tested.candidates, fitted.score(features[1])).top(DEEPEST)
+    ordered = reorder(encoded[1].candidates, ranker.score(encoded[1].features)).top(DEEPEST)
     return ordered, {**costs, "fit_seconds": seconds}
 
 
@@ -121,13 +105,13 @@ def _costs(encoder: Encoder, stored: list[str], prefixes: list[str]) -> dict[str
 
 def section(folder: Path) -> Section:
     """The encoders that were measured, and their costs."""
-    results, read = Results.load(folder, TITLES), json.loads((folder / COSTS).read_text(encoding="utf-8"))
-    texts = ("Encoder", "Dimensions", "ms per stored query", "ms per typed prefix")
-    header = (*(Column(text) for text in texts), Column("Seconds to fit the ranker", 1))
-    keys = ("dimensions", "ms_per_query", "ms_per_prefix", "fit_seconds")
-    costs = read["encoders"].items()
-    rows: list[list[Cell]] = [[TITLES[name], *(cost[key] for key in keys)] for name, cost in costs]
+    found, read = Results.load(folder, TITLES), read_object(folder / COSTS)
+    header = [
+        Column(text) for text in ("Encoder", "Dimensions", "ms per stored query", "ms per typed prefix")
+    ]
+    rows = [(TITLES[name], *cost.values()) for name, cost in read["encoders"].items()]
+    costs = Table("time_encoders", (*header, Column("Seconds to fit the ranker", 1)), rows)
     pairs = ((TRANSFORMER, LIGHT), (LIGHT, "retriever"))
-    exhibits = results.exhibits("encoders", results.best_last(TITLES), pairs)
-    values = {"contexts": read["contexts"], "searches": results.searches, "measured": len(rows) > 1}
-    return Section("encoders", (*exhibits, Table("time_encoders", header, rows)), values)
+    exhibits = found.exhibits("encoders", found.best_last(TITLES), pairs)
+    values = {"contexts": read["contexts"], "searches": found.searches, "measured": len(rows) > 1}
+    return Section("encoders", (*exhibits, costs), values)

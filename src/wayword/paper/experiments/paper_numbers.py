@@ -1,6 +1,5 @@
 """The paper's own numbers beside ours, whether ours are in the same order, and in how many logs."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from wayword.paper.experiments import statistics
 from wayword.paper.features.ranker_features import PAIR_FEATURES
 from wayword.paper.report.exhibits import Cell, Column, Interval, Section, Table
 from wayword.paper.results import NAMES, Results, verdict
+from wayword.store.artefact import read_object
 from wayword.utility import CUTOFFS
 
 PAPER: dict[str, tuple[float | None, ...]] = {
@@ -48,12 +48,11 @@ def section(core: Path, labels: Path, propensities: Path, data: Path) -> Section
     """From the results of the experiments with an order, and the statistics of the data."""
     folders = zip(ORDERS, (core, labels, propensities), strict=True)
     results = {name: Results.load(folder) for name, folder in folders}
-    read = json.loads((data / statistics.FILE).read_text(encoding="utf-8"))
+    read = read_object(data / statistics.FILE)
     ours = {row["split"]: row for row in read["splits"]}.get("ranker", {"samples": 0, "contexts": 0})
+    shown = ("random", "retriever", "unbiased")
     values = {
-        "core": {
-            name: results["core"].estimates[name, 1].value for name in ("random", "retriever", "unbiased")
-        },
+        "core": {name: results["core"].estimates[name, 1].value for name in shown},
         "ours": ours,
         "paper": RANKER,
         "single": read["single"],

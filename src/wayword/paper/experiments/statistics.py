@@ -1,6 +1,5 @@
 """The paper's table of its data set, and the quantities of its theory, measured: density, click rate, B and ρ_n."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -16,36 +15,11 @@ from wayword.paper.report.exhibits import Cell, Column, Section, Table
 from wayword.paper.stages import TABLES, CandidateSet
 from wayword.progress import Progress
 from wayword.simulation.simulate import FACTS
-from wayword.store.artefact import report_of
+from wayword.store.artefact import read_object, report_of
 from wayword.store.stage import Folders, Report
 
 AFTER = ("world", *TABLES, "retriever", "examples", "tests")
 FILE = "statistics.json"
-
-
-def measure(out: Path, at: Folders, chosen: Preset, _: Progress) -> Report:
-    """Fill `out` with `statistics.json`."""
-    examples = CandidateSet.load(at["examples"])
-    with tables_in(out) as engine:
-        ranker.fill(engine, at, chosen.settings.ranker.share)
-        tables.fetch(engine, at["rankings"], "queries", "documents")
-        found: dict[str, Any] = {
-            "splits": engine.arrow(SPLITS).to_pylist(),
-            "graph": engine.arrow(GRAPH).to_pylist()[0],
-            "clicks": engine.arrow(CLICKS).to_pylist()[0],
-            "pairs": _ratios(engine, examples),
-            "reached": engine.arrow(REACHED)["n"][0].as_py(),
-            "returned_by": engine.arrow(RETURNED_BY).to_pylist()[0],
-            "single": engine.arrow(SINGLE)["share"][0].as_py(),
-        }
-    found["world"] = json.loads((at["world"] / FACTS).read_text(encoding="utf-8"))
-    instances = report_of(at["retriever"])["instances"]
-    found["learned"] = {"retriever": instances, "ranker": found["pairs"]["searches"]}
-    found["candidates"] = chosen.settings.retriever.candidates
-    tables.write_json(out / FILE, found)
-    return {}
-
-
 SPLITS = """SELECT split, count(*) AS samples, count(DISTINCT context) AS contexts,
     count(DISTINCT search) AS searches FROM instances GROUP BY split ORDER BY split"""
 GRAPH = """SELECT (SELECT count(*) FROM queries WHERE ranked) AS queries,
@@ -57,34 +31,54 @@ SINGLE = """SELECT avg(CASE WHEN searches = 1 THEN 1.0 ELSE 0.0 END) AS share
     FROM (SELECT count(*) AS searches FROM instances WHERE split = 'ranker' GROUP BY context) AS counted"""
 REACHED = """SELECT count(DISTINCT r.query) AS n FROM rankings AS r WHERE r.document IN (SELECT c.document
     FROM numbered_clicks AS c JOIN instances AS i ON i.search = c.search WHERE i.split = 'ranker')"""
+PAIRS = """SELECT i.search, c.query FROM candidates AS c
+    JOIN instances AS i ON i.context = c.context AND i.split = 'ranker'"""
+PARTS = {"retriever": "Retriever train", "ranker": "Ranker train", "test": "Test"}
+COUNTS = {"samples": "Samples", "contexts": "Distinct contexts", "searches": "Searches"}
+
+
+def measure(out: Path, at: Folders, chosen: Preset, _: Progress) -> Report:
+    """Fill `out` with `statistics.json`."""
+    with tables_in(out) as engine:
+        ranker.fill(engine, at, chosen.settings.ranker.share)
+        tables.fetch(engine, at["rankings"], "queries", "documents")
+        found: dict[str, Any] = {
+            "splits": engine.arrow(SPLITS).to_pylist(),
+            "graph": engine.arrow(GRAPH).to_pylist()[0],
+            "clicks": engine.arrow(CLICKS).to_pylist()[0],
+            "pairs": _ratios(engine, CandidateSet.load(at["examples"])),
+            "reached": engine.arrow(REACHED)["n"][0].as_py(),
+            "returned_by": engine.arrow(RETURNED_BY).to_pylist()[0],
+            "single": engine.arrow(SINGLE)["share"][0].as_py(),
+        }
+    instances = report_of(at["retriever"])["instances"]
+    found["learned"] = {"retriever": instances, "ranker": found["pairs"]["searches"]}
+    found |= {"world": read_object(at["world"] / FACTS), "candidates": chosen.settings.retriever.candidates}
+    tables.write_json(out / FILE, found)
+    return {}
 
 
 def _ratios(engine: Engine, examples: CandidateSet) -> dict[str, float]:
     """B and ρ_n over the ranker's searches and the candidates of their contexts: û of every search and candidate."""
     contexts = examples.contexts[examples.candidates.context]
     engine.load("candidates", pa.table({"context": contexts, "query": examples.candidates.query}))
-    engine.step(
-        "candidate_pairs",
-        """SELECT i.search, c.query FROM candidates AS c
-           JOIN instances AS i ON i.context = c.context AND i.split = 'ranker'""",
-    )
+    engine.step("candidate_pairs", PAIRS)
     utility.of_searches(engine, "candidate_utility", "candidate_pairs", utility.Measure())
     found = engine.arrow("SELECT query, utility FROM candidate_utility ORDER BY search, query")
     ratios = found["utility"].to_numpy()
-    searches = engine.arrow("SELECT count(DISTINCT search) AS n FROM candidate_pairs")["n"][0].as_py()
     median, most = np.quantile(ratios if len(ratios) else [0.0], (0.5, 0.99)).tolist()
-    relevant, largest = len(np.unique(found["query"].to_numpy())), float(ratios.max(initial=0))
-    quantiles = {"largest": largest, "quantile_50": median, "quantile_99": most}
-    return {"searches": searches, "relevant_queries": relevant, **quantiles}
-
-
-PARTS = {"retriever": "Retriever train", "ranker": "Ranker train", "test": "Test"}
-COUNTS = {"samples": "Samples", "contexts": "Distinct contexts", "searches": "Searches"}
+    return {
+        "searches": engine.arrow("SELECT count(DISTINCT search) AS n FROM candidate_pairs")["n"][0].as_py(),
+        "relevant_queries": len(found["query"].unique()),
+        "largest": float(ratios.max(initial=0)),
+        "quantile_50": median,
+        "quantile_99": most,
+    }
 
 
 def section(folder: Path) -> Section:
     """The numbers as two tables."""
-    found = json.loads((folder / FILE).read_text(encoding="utf-8"))
+    found = read_object(folder / FILE)
     splits = {row["split"]: row for row in found["splits"]}
     rows: list[list[Cell]] = [
         [title, *(splits.get(part, {}).get(key, 0) for part in PARTS)] for key, title in COUNTS.items()
@@ -101,7 +95,6 @@ def section(folder: Path) -> Section:
 def _facts(found: dict[str, Any]) -> list[tuple[str, float, str]]:
     graph, clicks, pairs, world = (found[name] for name in ("graph", "clicks", "pairs", "world"))
     queries, documents, edges = (graph[name] for name in ("queries", "documents", "edges"))
-    density, mean = edges / max(queries * documents, 1), edges / max(queries, 1)
     edge = "share of pairs (query, document) with an edge: the query returns it"
     ratio = "largest p[rank_q(a)] / p[logged rank] of a clicked document, over the ranker's searches and candidates"
     above = f"of those above 0; median {pairs['quantile_50']:.2g}"
@@ -111,8 +104,8 @@ def _facts(found: dict[str, Any]) -> list[tuple[str, float, str]]:
     return [
         ("Queries in the universe", queries, "queries that the document ranker answers"),
         ("Documents", documents, ""),
-        ("Density of the graph", density, edge),
-        ("Documents per query", mean, "mean number that a query returns"),
+        ("Density of the graph", edges / max(queries * documents, 1), edge),
+        ("Documents per query", edges / max(queries, 1), "mean number that a query returns"),
         ("Queries per document", edges / max(documents, 1), "mean number that return it"),
         ("Click rate", world["click_rate"], "probability that a search ends in a click"),
         ("Invisible share", world["invisible_share"], "of what people want, not returned by their own query"),

@@ -1,7 +1,6 @@
 """The checks of the theory as figures and tables of the report."""
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,7 @@ from wayword.paper import figures
 from wayword.paper.figures import Series
 from wayword.paper.presets import Preset
 from wayword.paper.report.exhibits import Cell, Column, Figure, Interval, Section, Table
-from wayword.paper.theory.estimator import KINDS, Bounding, Unbiasedness, Unbounded, Variance
-from wayword.paper.theory.generalization import Generalization
+from wayword.paper.theory.estimator import KINDS, Bounding
 from wayword.paper.theory.theory import Theory, load, save, theory
 from wayword.progress import Progress
 from wayword.store.stage import Folders, Report
@@ -48,8 +46,17 @@ CHARTS = {
     "Excess of the learned ranker and its bounds by the number of searches, on logarithmic scales.",
 }
 """The titles of the axes of each figure, and its description."""
+TICKS = (0.25, 0.5, 1, 2, 4, 8, 16)
+LINES = {
+    "unbiasedness": "truth | mean± û over all searches | clicks_only clicks only | naive uncorrected",
+    "variance": "bound | measured measured variance",
+    "unbounded": "rank | printed as printed in the proof | exact exact, and B·u − u² | measured± measured",
+    "generalization": "searches | bound bound of Theorem 1 | direct symmetrisation only | excess± measured excess",
+}
+"""The lines or points of each figure: the field on its x axis, then the fields on the y axis with their labels."""
+MEASURED = ("mean±", "measured", "measured±", "excess±")
+"""The fields that stand out."""
 Columns = dict[Column, list[Cell]]
-_points = partial(Series, joined=False)
 
 
 def measure(out: Path, _: Folders, chosen: Preset, __: Progress) -> Report:
@@ -66,18 +73,22 @@ def section(folder: Path) -> Section:
 def section_of(t: Theory) -> Section:
     """All checks of a theory."""
     above = np.flatnonzero(t.padding.excess > t.padding.bound)
-    estimator = (_unbiasedness(t.unbiasedness), _variance(t.variance), _unbounded(t.unbounded))
-    drawn = (*estimator, _bounding(t.bounding), _generalization(t.generalization))
     top = np.argsort(-t.variance.exact, kind="stable")[:SHOWN]
-    plain = {name: getattr(t, name) for name in ("unbiasedness", "unbounded", "generalization")}
-    tables = (
-        *(_table(name, _columns(name, check)) for name, check in plain.items()),
+    exhibits = (
+        _chart("unbiasedness", _lines("unbiasedness", t.unbiasedness, joined=False), diagonal=True),
+        _chart("variance", _lines("variance", t.variance, joined=False), diagonal=True),
+        _chart("unbounded", _lines("unbounded", t.unbounded), x_ticks=t.unbounded.rank.tolist()),
+        _chart("bounding", _errors(t.bounding), x_ticks=TICKS, reference={"unbounded": 1.0}),
+        _chart("generalization", _lines("generalization", t.generalization)),
+        _table("unbiasedness", _columns("unbiasedness", t.unbiasedness)),
         _table("variance", _columns("variance", t.variance, top)),
+        _table("unbounded", _columns("unbounded", t.unbounded)),
         _bounds(t.bounding),
+        _table("generalization", _columns("generalization", t.generalization)),
         _table("padding", _columns("padding", t.padding), above),
     )
     values = {"t": t, "broken": t.padding.candidates[above].tolist(), "shown": SHOWN}
-    return Section("theory", (*drawn, *tables), values)
+    return Section("theory", exhibits, values)
 
 
 def _columns(check: str, found: Any, rows: Any = slice(None)) -> Columns:
@@ -113,31 +124,20 @@ def _chart(check: str, series: list[Series], **options: Any) -> Figure:
     return figures.chart(f"theory-{check}", series, x_log=True, y_log=True, **titles, **options)
 
 
-def _unbiasedness(found: Unbiasedness) -> Figure:
-    """Three means against the truth."""
-    fields = ("truth", "mean", "low", "high", "clicks_only", "naive")
-    x, mean, low, high, clicks, naive = (getattr(found, field).tolist() for field in fields)
-    points = [_points("clicks only", x, clicks), _points("uncorrected", x, naive)]
-    means = _points("û over all searches", x, mean, low, high, strong=True)
-    return _chart("unbiasedness", [means, *points], diagonal=True)
+def _lines(check: str, found: Any, *, joined: bool = True) -> list[Series]:
+    """The lines of a figure, or its points, those that were measured standing out."""
+    x, *lines = LINES[check].split(" | ")
+    series = []
+    for field, label in (line.split(" ", 1) for line in lines):
+        ends = (found.low.tolist(), found.high.tolist()) if field.endswith("±") else ()
+        y = getattr(found, field.rstrip("±")).tolist()
+        series.append(
+            Series(label, getattr(found, x).tolist(), y, *ends, strong=field in MEASURED, joined=joined)
+        )
+    return series
 
 
-def _variance(found: Variance) -> Figure:
-    """Measured variances against their bound."""
-    measured = _points("measured variance", found.bound.tolist(), found.measured.tolist(), strong=True)
-    return _chart("variance", [measured], diagonal=True)
-
-
-def _unbounded(found: Unbounded) -> Figure:
-    """The example of Proposition 2: variance by the logged rank."""
-    x, low, high = found.rank.tolist(), found.low.tolist(), found.high.tolist()
-    printed = Series("as printed in the proof", x, found.printed.tolist())
-    exact = Series("exact, and B·u − u²", x, found.exact.tolist())
-    measured = Series("measured", x, found.measured.tolist(), low, high, strong=True)
-    return _chart("unbounded", [printed, exact, measured], x_ticks=x)
-
-
-def _bounding(found: Bounding) -> Figure:
+def _errors(found: Bounding) -> list[Series]:
     """The error of bounded û relative to that of û, by the bound on the ratio."""
     series: list[Series] = []
     for n in np.unique(found.searches):
@@ -145,14 +145,4 @@ def _bounding(found: Bounding) -> Figure:
         errors = (found.error, found.low, found.high)
         y, low, high = ((of[rows] / found.error[rows][-1]).tolist() for of in errors)
         series.append(Series(f"{n:,} searches", found.bound[rows].tolist(), y, low, high, strong=not series))
-    ticks = (0.25, 0.5, 1, 2, 4, 8, 16)
-    return _chart("bounding", series, x_ticks=ticks, reference={"unbounded": 1.0})
-
-
-def _generalization(found: Generalization) -> Figure:
-    """Excess and bounds by the number of searches."""
-    x, low, high = found.searches.tolist(), found.low.tolist(), found.high.tolist()
-    bound = Series("bound of Theorem 1", x, found.bound.tolist())
-    direct = Series("symmetrisation only", x, found.direct.tolist())
-    excess = Series("measured excess", x, found.excess.tolist(), low, high, strong=True)
-    return _chart("generalization", [bound, direct, excess])
+    return series

@@ -4,9 +4,8 @@ numbers as text for people, and with all their digits as CSV."""
 import csv
 import io
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any
 
 
@@ -77,31 +76,21 @@ def number(value: float | int | None, digits: int = 3, *, sign: bool = False) ->
     return f"{rounded:{'+' if sign and rounded else ''},.{digits}f}".replace("-", "−")
 
 
-def span(found: Interval, digits: int = 3, *, sign: bool = False) -> str:
-    """The ends of an interval; a dash only where no sign could be mistaken for it. Empty without both ends.
+def shown(cell: Cell, digits: int = 3, *, sign: bool = False) -> str:
+    """The text of a cell: a value with the ends of its interval, if both are known, and a dash between these only where
+    no sign could be mistaken for it.
 
-    >>> span(Interval(0.2, 0.1, 0.25), 2), span(Interval(0, -0.1, 0.25), 2, sign=True), span(Interval(1, math.nan, 1))
-    ('0.10–0.25', '−0.10 to +0.25', '')
+    >>> shown(Interval(0.2, 0.1, 0.25), 2), shown(Interval(0, -0.1, 0.25), 1, sign=True), shown("text")
+    ('0.20 (0.10–0.25)', '0.0 (−0.1 to +0.2)', 'text')
     """
-    if math.isnan(found.low) or math.isnan(found.high):
-        return ""
-    ends = (number(float(end), digits, sign=sign) for end in (found.low, found.high))
-    return (" to " if sign or found.low < 0 else "–").join(ends)
-
-
-def amount(found: Interval, digits: int = 3, *, sign: bool = True) -> str:
-    """A value with its interval, for a sentence."""
-    return f"{number(found.value, digits, sign=sign)} ({span(found, digits, sign=sign)})"
-
-
-def shown(cell: Cell, column: Column) -> tuple[str, str]:
-    """The text of a cell, and its interval, empty if it has none."""
     if isinstance(cell, str):
-        return cell, ""
-    if isinstance(cell, Interval):
-        value = number(float(cell.value), column.digits, sign=column.sign)
-        return value, span(cell, column.digits, sign=column.sign)
-    return number(cell, column.digits, sign=column.sign), ""
+        return cell
+    if not isinstance(cell, Interval):
+        return number(cell, digits, sign=sign)
+    value, low, high = (number(float(end), digits, sign=sign) for end in (cell.value, cell.low, cell.high))
+    if math.isnan(cell.low) or math.isnan(cell.high):
+        return value
+    return f"{value} ({low}{' to ' if sign or cell.low < 0 else '–'}{high})"
 
 
 def numeric(table: Table) -> list[bool]:
@@ -115,17 +104,13 @@ def numeric(table: Table) -> list[bool]:
 
 def csv_of(table: Table) -> str:
     """The raw numbers of a table: all their digits, an interval in three columns, nothing for a missing value."""
-    wide = [any(isinstance(row[at], Interval) for row in table.rows) for at in range(len(table.columns))]
-    ends = [("", " low", " high") if is_wide else ("",) for is_wide in wide]
     file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(c.name + end for c, of in zip(table.columns, ends, strict=True) for end in of)
-    for row in table.rows:
-        writer.writerow(chain(*(_raw(cell, is_wide) for cell, is_wide in zip(row, wide, strict=True))))
+    columns = []
+    for at, column in enumerate(table.columns):
+        cells = [row[at] for row in table.rows]
+        columns.append([column.name, *(cell.value if isinstance(cell, Interval) else cell for cell in cells)])
+        if any(isinstance(cell, Interval) for cell in cells):
+            for end in ("low", "high"):
+                columns.append([f"{column.name} {end}", *(getattr(cell, end, None) for cell in cells)])
+    csv.writer(file, lineterminator="\n").writerows(zip(*columns, strict=True))
     return file.getvalue()
-
-
-def _raw(cell: Cell, wide: bool) -> Iterator[str]:
-    values = (cell.value, cell.low, cell.high) if isinstance(cell, Interval) else (cell,)
-    yield from ("" if value is None else str(value) for value in values)
-    yield from ("",) * (3 - len(values) if wide else 0)

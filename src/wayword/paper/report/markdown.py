@@ -6,12 +6,13 @@ or above the figure by `{% call table(NAME, TITLE) %}…{% endcall %}`. Values a
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from jinja2 import BaseLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from wayword.paper.report.exhibits import Figure, Section, Table, amount, csv_of, number, numeric, shown
+from wayword.paper.report.exhibits import Figure, Section, Table, csv_of, number, numeric, shown
 
 TEMPLATES = PackageLoader("wayword.paper")
 
@@ -31,7 +32,7 @@ def code(text: str) -> Markup:
     return Markup(f"`{text.replace('`', '')}`")  # noqa: S704 - code needs no escapes
 
 
-FILTERS = {"number": number, "percent": "{:.0%}".format, "amount": amount, "code": code}
+FILTERS = {"number": number, "percent": "{:.0%}".format, "amount": partial(shown, sign=True), "code": code}
 
 
 class Document:
@@ -70,7 +71,7 @@ def markdown_of(table: Table) -> str:
     lines: list[list[str]] = [[plain(column.name) for column in table.columns]]
     lines.append(["---:" if right else ":---" for right in numeric(table)])
     for index, row in enumerate(table.rows):
-        cells = [shown(*cell) for cell in zip(row, table.columns, strict=True)]
-        texts = [plain(f"{value} ({ends})" if ends else value) for value, ends in cells]
+        cells = zip(row, table.columns, strict=True)
+        texts = [plain(shown(cell, column.digits, sign=column.sign)) for cell, column in cells]
         lines.append([f"**{text}**" if text and index in table.strong else text for text in texts])
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

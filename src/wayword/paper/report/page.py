@@ -4,6 +4,7 @@ opens from a disk), and the figures and tables by themselves."""
 import base64
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from html import escape
 from itertools import pairwise
@@ -108,13 +109,13 @@ def _earlier(page: Path) -> set[str]:
 def _check(sections: Sequence[Section]) -> None:
     """Names are those of files and anchors, each used once; a row has as many cells as there are columns."""
     exhibits = [one for section in sections for one in section.exhibits]
-    names = [("anchor", s.name) for s in sections] + [(type(one).__name__, one.name) for one in exhibits]
-    for _, name in names:
+    anchors = ["contents", *(section.name for section in sections)]
+    names = [*(("anchor", name) for name in anchors), *((type(one).__name__, one.name) for one in exhibits)]
+    for (_, name), times in Counter(names).items():
         if not _NAME.fullmatch(name):
             raise ValueError(f"Found the name {name!r}, expected lower-case letters, digits, - and _.")
-    names.append(("anchor", "contents"))
-    if twice := sorted({name for kind, name in names if names.count((kind, name)) > 1}):
-        raise ValueError(f"Names of a report are used once; found {', '.join(twice)} twice.")
+        if times > 1:
+            raise ValueError(f"Names of a report are used once; found {name} twice.")
     for table in (one for one in exhibits if isinstance(one, Table)):
         if any(len(row) != len(table.columns) for row in table.rows):
             raise ValueError(f"The table {table.name!r} has a row that does not fit its columns.")

@@ -1,38 +1,31 @@
 "use strict";
 // Headers become buttons that sort: ascending, descending, as it was. Numbers by their value, missing ones last.
+const value = (cell) => {
+  const text = cell.textContent.trim();
+  if (text === "–") return null;
+  if (!cell.classList.contains("number")) return text;
+  return Number(text.split(" ")[0].replaceAll(",", "").replace("−", "-").replace("∞", "Infinity"));
+};
+const compare = (a, b, turn) => {
+  if (a === null || b === null) return (a === null) - (b === null);
+  return turn * (typeof a === "number" ? a - b : a.localeCompare(b, "en"));
+};
+const next = { none: "ascending", ascending: "descending", descending: "none" };
 for (const table of document.querySelectorAll("table")) {
-  const body = table.tBodies[0];
-  const original = Array.from(body.rows);
-  const headers = Array.from(table.tHead.rows[0].cells);
-  const compare = (a, b) =>
-    typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en");
-  const value = (row, at) => {
-    const text = row.cells[at].textContent.trim();
-    if (text === "–") return null;
-    if (!row.cells[at].classList.contains("number")) return text;
-    const number = text.split(" ")[0].replaceAll(",", "").replace("−", "-").replace("∞", "Infinity");
-    return Number(number);
-  };
+  const original = [...table.tBodies[0].rows];
+  const headers = [...table.tHead.rows[0].cells];
   headers.forEach((header, at) => {
     const button = document.createElement("button");
-    button.type = "button";
     button.textContent = header.textContent;
     header.replaceChildren(button);
     button.addEventListener("click", () => {
-      const next = { none: "ascending", ascending: "descending", descending: "none" };
-      const order = next[header.getAttribute("aria-sort") || "none"];
-      headers.forEach((other) => other.removeAttribute("aria-sort"));
-      if (order !== "none") header.setAttribute("aria-sort", order);
-      const turn = order === "descending" ? -1 : 1;
-      const rows = original.slice();
-      if (order !== "none") {
-        rows.sort((one, two) => {
-          const a = value(one, at), b = value(two, at);
-          if (a === null || b === null) return (a === null) - (b === null);
-          return turn * compare(a, b);
-        });
-      }
-      body.append(...rows);
+      const order = next[header.getAttribute("aria-sort") ?? "none"];
+      for (const other of headers) other.removeAttribute("aria-sort");
+      if (order === "none") return table.tBodies[0].append(...original);
+      header.setAttribute("aria-sort", order);
+      const turn = order === "ascending" ? 1 : -1;
+      const rows = original.toSorted((one, two) => compare(value(one.cells[at]), value(two.cells[at]), turn));
+      table.tBodies[0].append(...rows);
     });
   });
 }

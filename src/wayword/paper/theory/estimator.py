@@ -74,30 +74,16 @@ def unbiasedness(rng: Rng, world: World, *, logs: int, searches: int) -> Unbiase
     counts = model.draw_logs(rng, world.law, searches, (contexts, logs))
     per_log = np.swapaxes(model.means_of_logs(counts, model.estimates(world)[of]), 1, 2)
     mean, low, high = mean_interval(per_log)
-    plain, truth, all_counts = model.naive(world), model.visible(world)[of], counts.sum(axis=1, keepdims=True)
+    utility, truth, plain = model.utilities(world), model.visible(world)[of], model.naive(world)
+    all_counts = counts.sum(axis=1, keepdims=True)
     clicks = np.sum(all_counts * (plain[of].max(axis=2)[:, None, :] > 0), axis=2)
+    names = (np.repeat(of[0], candidates), np.repeat(world.candidates[of], candidates), world.candidates)
     z = divide(mean - truth, standard_error(per_log))
     uncorrected = (model.means_of_logs(all_counts, plain[of]), model.moments(world.law, plain)[0][of])
-    per_click = (divide(mean * logs * searches, clicks), divide(truth, model.utilities(world)[of][:, None]))
-    names = (np.repeat(of[0], candidates), np.repeat(world.candidates[of], candidates), world.candidates)
-    rows: tuple[Any, ...] = (
-        *names,
-        model.utilities(world),
-        truth,
-        mean,
-        low,
-        high,
-        z,
-        *uncorrected,
-        *per_click,
-    )
-    return Unbiasedness(
-        *(values.ravel() for values in rows),
-        logs=logs,
-        searches=searches,
-        threshold=student(logs, tests=truth.size),
-        invisible=model.invisible_share(world),
-    )
+    per_click = (divide(mean * logs * searches, clicks), divide(truth, utility[of][:, None]))
+    rows: tuple[Any, ...] = (*names, utility, truth, mean, low, high, z, *uncorrected, *per_click)
+    limits: Any = {"threshold": student(logs, tests=truth.size), "invisible": model.invisible_share(world)}
+    return Unbiasedness(*(values.ravel() for values in rows), logs=logs, searches=searches, **limits)
 
 
 def divide(above: Floats, below: Floats | Integers) -> Floats:
@@ -140,9 +126,7 @@ class Variance:
     @property
     def share(self) -> Floats:
         """The measured variance as a share of its bound; unknown (NaN) where that is 0."""
-        return np.divide(
-            self.measured, self.bound, out=np.full_like(self.bound, np.nan), where=self.bound > 0
-        )
+        return self.measured / np.where(self.bound > 0, self.bound, np.nan)
 
 
 def variance(rng: Rng, world: World, *, searches: int) -> Variance:
@@ -214,8 +198,16 @@ class Bounding:
     low: Floats
     high: Floats
     _: KW_ONLY
-    best: NDArray[np.bool_]  # whether the exact error is the smallest of its kind at this number of searches
     logs: int
+
+    @property
+    def best(self) -> NDArray[np.bool_]:
+        """Whether the exact error is the smallest of its kind at this number of searches, the first of ties."""
+        groups = np.char.add(self.kind, self.searches.astype(str))
+        order = np.lexsort((self.error, groups))
+        best = np.zeros(len(order), np.bool_)
+        best[order[np.unique(groups[order], return_index=True)[1]]] = True
+        return best
 
     def best_bound(self, searches: int, kind: str) -> float:
         """The bound with the smallest exact error."""
@@ -234,21 +226,17 @@ def bounds_of(world: World, kind: str) -> Floats:
     return np.array([*(b for b in GRID if b < largest and (kind == "max_ratio" or b >= 1)), largest])
 
 
-def bounded(world: World, kind: str, bound: float) -> Floats:
-    """û[x, l, k, j] under one bound."""
-    return model.estimates(world, **{kind: bound})
-
-
 def bounding(rng: Rng, world: World, *, logs: int, searches: tuple[int, ...] = (100, 10_000)) -> Bounding:
     """The error of every bound, exact and over `logs` simulated logs of each number of searches."""
-    tables = [(kind, b, bounded(world, kind, b)) for kind in KINDS for b in bounds_of(world, kind)]
+    tables = [
+        (kind, b, model.estimates(world, **{kind: b})) for kind in KINDS for b in bounds_of(world, kind)
+    ]
     truth = model.visible(world)
     rows = []
     for number in searches:
         counts = model.draw_logs(rng, world.law, number, (*truth.shape[:2], logs))
         rows += [(number, kind, b, *errors(world, table, counts, truth)) for kind, b, table in tables]
-    columns = [np.array(column) for column in zip(*rows, strict=True)]
-    return Bounding(*columns, best=smallest(columns[5], columns[0], columns[1]), logs=logs)
+    return Bounding(*(np.array(column) for column in zip(*rows, strict=True)), logs=logs)
 
 
 def errors(world: World, table: Floats, counts: Integers, truth: Floats) -> tuple[float, ...]:
@@ -259,12 +247,3 @@ def errors(world: World, table: Floats, counts: Integers, truth: Floats) -> tupl
     measured = mean_interval(np.mean(off**2, axis=(0, 1, 3)))
     error = bias + variance / int(counts[0, 0, 0].sum())
     return float(np.sqrt(bias)), variance, error, *map(float, measured)
-
-
-def smallest(error: Floats, searches: Integers, kind: NDArray[np.str_]) -> NDArray[np.bool_]:
-    """Which rows have the smallest error of their number of searches and kind, the first of ties."""
-    best = np.zeros(len(error), np.bool_)
-    for number, name in {(n, k) for n, k in zip(searches.tolist(), kind.tolist(), strict=True)}:
-        rows = np.flatnonzero((searches == number) & (kind == name))
-        best[rows[np.argmin(error[rows])]] = True
-    return best

@@ -28,7 +28,7 @@ from math import comb
 import numpy as np
 
 from wayword.paper.theory import model
-from wayword.paper.theory.intervals import mean_interval, slope_interval
+from wayword.paper.theory.intervals import mean_interval, slope, slope_interval
 from wayword.paper.theory.linear_rankers import Arcs, arcs, gain_suprema, suprema
 from wayword.paper.theory.model import Floats, Integers, Rng, World
 
@@ -55,9 +55,6 @@ class Generalization:
     slope: float  # of log excess against log n
     slope_low: float
     slope_high: float
-    bound_slope: float
-    bound_slope_low: float
-    bound_slope_high: float
     _: KW_ONLY
     ratio: float  # B
     candidates: int  # K
@@ -76,9 +73,14 @@ class Generalization:
         return bool(np.all(self.high <= self.bound))
 
     @property
+    def bound_slope(self) -> float:
+        """The slope of log bound against log n."""
+        return float(slope(self.searches, self.bound[None, :])[0])
+
+    @property
     def room(self) -> Floats:
         """How many times the excess the bound is; unknown (NaN) without any excess."""
-        return np.divide(self.bound, self.excess, out=np.full_like(self.bound, np.nan), where=self.excess > 0)
+        return self.bound / np.where(self.excess > 0, self.excess, np.nan)
 
 
 def make_features(rng: Rng, world: World, *, noise: float = 1.0) -> Floats:
@@ -95,10 +97,9 @@ def pair_gains(values: Floats, signs: Floats) -> Floats:
     return (values[..., first] - values[..., second]) @ signs.T / len(first)
 
 
-def gains(share: Floats, values: Floats, signs: Floats) -> Floats:
-    """L of every arc: Σ_x share[x] · the gain in x, for values[x, K] and signs[arc, x, pair]."""
-    each = [pair_gains(values[x], signs[:, x]) for x in range(len(share))]
-    return share @ np.array(each)
+def gains(values: Floats, signs: Floats) -> Floats:
+    """The same in each context: values[x, ..., K] and signs[arc, x, pair] → [x, ..., arc]."""
+    return np.stack([pair_gains(of, signs[:, x]) for x, of in enumerate(values)])
 
 
 def best_on_logs(logged: Floats, width: Floats) -> Floats:
@@ -144,12 +145,11 @@ class Learning:
 
 def learning(world: World, found: Arcs) -> Learning:
     """Every kind of search with the gain of each arc from it; all candidates are logged equally often."""
-    contexts, k = world.candidates.shape
-    table = model.estimates(world)
-    worth = np.stack([pair_gains(table[x], found.signs[:, x]) for x in range(contexts)])
-    law = np.broadcast_to((world.share / k)[:, None, None] * world.law, table.shape[:3])
+    worth = gains(model.estimates(world), found.signs)
+    each = world.share / world.candidates.shape[1]
+    law = np.broadcast_to(each[:, None, None] * world.law, worth.shape[:3])
     values = (model.visible(world).mean(axis=1), model.utilities(world))
-    gain, utility = (gains(world.share, of, found.signs) for of in values)
+    gain, utility = (world.share @ gains(of, found.signs) for of in values)
     return Learning(law.ravel(), worth.reshape(law.size, -1), gain, utility, found.width)
 
 
@@ -163,18 +163,11 @@ def learn(rng: Rng, task: Learning, *, searches: int, logs: int) -> tuple[Floats
 
 
 def generalization(
-    rng: Rng,
-    world: World,
-    features: Floats,
-    *,
-    logs: int,
-    draws: int,
-    searches: tuple[int, ...] = SEARCHES,
+    rng: Rng, world: World, features: Floats, *, logs: int, draws: int, searches: tuple[int, ...] = SEARCHES
 ) -> Generalization:
     """Learn from `logs` logs of each size; Rademacher complexities from `draws` draws of signs."""
-    found = rankers(world, features)
+    found, grid = rankers(world, features), np.array(searches)
     task = learning(world, found)
-    grid = np.array(searches)
     results = [learn(rng, task, searches=n, logs=logs) for n in searches]
     excess, utility, perfect = (np.stack(column) for column in zip(*results, strict=True))
     first, second = np.triu_indices(features.shape[1], 1)
@@ -186,8 +179,6 @@ def generalization(
     k = world.candidates.shape[1]
     b, rho = model.largest_ratio(world), relevant_queries(world, grid)
     factor = 4 * b * (rho / k) ** 2
-    fitted = slope_interval(rng, grid.astype(np.float64), excess)
-    of_bound = slope_interval(rng, grid.astype(np.float64), worst, factor=factor)
     seen = model.visible(world).mean(axis=1)
     top = np.abs(seen[:, :, None] - seen[:, None, :]).sum(axis=(1, 2)) / (k * (k - 1))
     return Generalization(
@@ -196,7 +187,7 @@ def generalization(
         *(utility.mean(axis=1), perfect.mean(axis=1)),
         *(worst.mean(axis=1), each.mean(axis=1), rho, factor * worst.mean(axis=1)),
         *(4 * b / (k * (k - 1) / 2) * (each @ pairs_that_count(world)), 2 * np.array(direct)),
-        *(*fitted, *of_bound),
+        *slope_interval(rng, grid, excess),
         ratio=b,
         candidates=k,
         contexts=len(world.share),
@@ -227,10 +218,9 @@ def coin_complexity(n: int) -> float:
     return sum(comb(n, heads) * abs(2 * heads - n) for heads in range(n + 1)) / 2**n / n
 
 
-def padding(
-    *, candidates: tuple[int, ...] = (2, 4, 8, 16, 32), utility: float = 0.5, searches: int = 1
-) -> Padding:
-    """The excess and both bounds."""
+def padding(candidates: tuple[int, ...] = (2, 4, 8, 16, 32)) -> Padding:
+    """The excess and both bounds, for one search and a useful query that is clicked every second time."""
+    utility, searches = 0.5, 1
     k, complexity = np.array(candidates), coin_complexity(searches)
     excess = (1 - utility) ** searches * (2 * utility / k)
     return Padding(k, excess, 4 / k**2 * complexity, 4 * (2 / k) * complexity, utility, searches)

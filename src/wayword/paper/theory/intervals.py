@@ -36,7 +36,7 @@ def variance_interval(counts: Integers, values: Floats) -> Range:
     return variance, variance - half, variance + half
 
 
-def slope(x: Floats, y: Floats) -> Floats:
+def slope(x: Floats | Integers, y: Floats) -> Floats:
     """The slope of log y against log x by least squares, for each row of y; a y of 0 is left out."""
     use = (y > 0).astype(np.float64)
     logs = np.log(np.where(y > 0, y, 1.0))
@@ -45,12 +45,10 @@ def slope(x: Floats, y: Floats) -> Floats:
     return np.asarray(np.sum(use * centred * logs, axis=-1) / np.sum(use * centred**2, axis=-1))
 
 
-def slope_interval(
-    rng: Rng, x: Floats, samples: Floats, *, factor: Floats | float = 1.0, times: int = 400
-) -> tuple[float, float, float]:
-    """The slope of log(factor · mean of samples[i]) against log x[i], with its bootstrap interval."""
+def slope_interval(rng: Rng, x: Integers, samples: Floats, *, times: int = 400) -> tuple[float, float, float]:
+    """The slope of the log of the mean of samples[i] against log x[i], with its bootstrap interval."""
     width = samples.shape[1]
     again = np.stack([row[rng.integers(width, size=(times, width))].mean(axis=1) for row in samples], axis=1)
-    low, high = np.quantile(slope(x, factor * again), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    value = slope(x, (factor * samples.mean(axis=1))[None, :])[0]
+    low, high = np.quantile(slope(x, again), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    value = slope(x, samples.mean(axis=1)[None, :])[0]
     return float(value), float(low), float(high)

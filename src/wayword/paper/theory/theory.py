@@ -1,13 +1,12 @@
 """All checks of the paper's propositions and theorem from one seed, and their saved form."""
 
 import json
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from wayword.engines import tables
 from wayword.errors import WaywordError
 from wayword.paper.theory import estimator
 from wayword.paper.theory.estimator import Bounding, Unbiasedness, Unbounded, Variance
@@ -64,12 +63,8 @@ def theory(seed: int, *, effort: float = 1.0) -> Theory:
 def save(theory: Theory, folder: Path) -> None:
     """Write a theory into a folder, which is made if there is none."""
     folder.mkdir(parents=True, exist_ok=True)
-    checks = {name: vars(getattr(theory, name)) for name in CHECKS}
-    lists = {
-        name: {key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in of.items()}
-        for name, of in checks.items()
-    }
-    tables.write_json(folder / FILE, {"seed": theory.seed, "effort": theory.effort, **lists})
+    text = json.dumps(asdict(theory), default=np.ndarray.tolist)
+    (folder / FILE).write_text(text, encoding="utf-8")
 
 
 def load(folder: Path) -> Theory:
