@@ -34,7 +34,7 @@ from wayword.paper.theory.generalization import (
     relevant_queries,
 )
 from wayword.paper.theory.intervals import mean_interval, slope, student, variance_interval
-from wayword.paper.theory.linear_rankers import arcs, signs_at, suprema
+from wayword.paper.theory.linear_rankers import arcs, arcs_of_each, signs_at, suprema
 from wayword.paper.theory.model import (
     Floats,
     World,
@@ -386,7 +386,7 @@ def test_the_relevant_queries_are_those_of_the_contexts_that_came() -> None:
 @pytest.mark.parametrize("n", [1, 5, 40])
 def test_the_complexity_of_two_rankers_is_that_of_a_coin(n: int) -> None:
     one = np.array([[[0.3, -0.8]]])
-    found = suprema(np.random.default_rng(3), one, np.ones(1), searches=n, draws=20_000)
+    found = suprema(np.random.default_rng(3), np.ones(1), arcs_of_each(one)[0], searches=n, draws=20_000)
     assert found.mean() == pytest.approx(coin_complexity(n), rel=0.03)
 
 

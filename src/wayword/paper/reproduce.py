@@ -105,8 +105,7 @@ def _lead(folders: Mapping[str, Path], chosen: Preset) -> Section:
         "invisible": None,
     }
     if "statistics" in folders:
-        read = read_object(folders["statistics"] / statistics.FILE)
-        values["invisible"] = read["world"]["invisible_share"]
+        values["invisible"] = read_object(folders["statistics"] / statistics.FILE)["world"]["invisible_share"]
     return Section("lead", (), values)
 
 
@@ -117,7 +116,7 @@ def _times(folders: Mapping[str, Path]) -> Section:
     total = sum(time["seconds"] for _, time in times)
     rows = [(name, time["seconds"], time["seconds"] / max(total, 1e-9)) for name, time in times]
     values = {"minutes": total / 60, "gigabytes": max(time["peak_bytes"] for _, time in times) / 1e9}
-    header = (Column("Step"), Column("Seconds", 1), Column("Share", 2))
+    header = ("Step", Column("Seconds", 1), Column("Share", 2))
     return Section("time", (Table("time_steps", header, rows),), values)
 
 
@@ -129,7 +128,7 @@ def _origin(chosen: Preset, seed: int, seeds: int, only: Sequence[str]) -> Secti
             versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             versions[name] = "not installed"
-    table = Table("origin", (Column("What"), Column("Version")), tuple(versions.items()))
+    table = Table("origin", ("What", "Version"), tuple(versions.items()))
     return Section("origin", (table,), {"preset": chosen, "command": command(chosen, seed, seeds, only)})
 
 

@@ -60,9 +60,10 @@ class Results:
     @classmethod
     def load(cls, folder: Path, names: Mapping[str, str] = NAMES) -> "Results":
         """Read the tables."""
-        names_of_tables = ("estimates", "differences", "positions", "ways")
-        found: Any = [_read(folder, name) for name in names_of_tables]
-        return cls(*found, tables.read(folder, "estimates")["n"][0].as_py(), {**NAMES, **names})
+        known = ("estimates", "differences", "positions", "ways")
+        found: Any = {name: _read(folder, name) for name in known}
+        searches = tables.read(folder, "estimates")["n"][0].as_py()
+        return cls(**found, searches=searches, names={**NAMES, **names})
 
     def best_last(self, policies: Iterable[str]) -> list[str]:
         """The policies that were measured, by their utility at 1."""
@@ -106,21 +107,23 @@ class Results:
 
     def _utilities(self, name: str, policies: Sequence[str], strong: str) -> Table:
         """Utility@1/5/10 of each policy, and the share of the way from Random to the ceiling where it is known."""
-        columns = [Column("Policy"), *(Column(f"Utility@{k}") for k in CUTOFFS)]
-        columns += [Column(f"Way to ceiling @{k}", 2) for k in CUTOFFS if self.ways]
+        ways = [Column(f"Way to ceiling @{k}", 2) for k in CUTOFFS if self.ways]
         rows: list[list[Cell]] = []
         for policy in policies:
-            ways = [self.ways.get((policy, k)) for k in CUTOFFS if self.ways]
-            values = [way.value if way else None for way in ways]
-            rows.append([self.names[policy], *(self.estimates.get((policy, k)) for k in CUTOFFS), *values])
-        return Table(name, columns, rows, frozenset({policies.index(strong)} if strong in policies else ()))
+            utilities = [self.estimates.get((policy, k)) for k in CUTOFFS]
+            shares = [self.ways.get((policy, k)) for k in CUTOFFS if self.ways]
+            rows.append(
+                [self.names[policy], *utilities, *(share.value if share else None for share in shares)]
+            )
+        best = frozenset({policies.index(strong)} if strong in policies else ())
+        return Table(name, ("Policy", *(f"Utility@{k}" for k in CUTOFFS), *ways), rows, best)
 
     def _pairs(self, name: str, wanted: Iterable[tuple[str, str]]) -> Table:
         """Paired differences, search by search over the same resamples."""
         differences = (Column(f"Difference @{k}", sign=True) for k in CUTOFFS)
         gaps = {pair: [self.differences.get((*pair, k)) for k in CUTOFFS] for pair in wanted}
         rows = [(self.names[one], self.names[other], *gap) for (one, other), gap in gaps.items()]
-        return Table(name, (Column("Policy"), Column("minus"), *differences), rows)
+        return Table(name, ("Policy", "minus", *differences), rows)
 
 
 def _read(folder: Path, name: str) -> dict[Any, Interval]:

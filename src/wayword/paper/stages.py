@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from wayword.completion.candidates import Candidates
 from wayword.completion.policies import RetrieverPolicy, UnfilteredPolicy
 from wayword.completion.popular import PopularRetriever, popularity
-from wayword.config import RankerConfig, UtilityConfig
+from wayword.config import Config, UtilityConfig
 from wayword.engines.tables import fetch_numbered, tables_in
 from wayword.evaluation import stage as estimates
 from wayword.evaluation.ceiling import ceiling
@@ -39,14 +39,36 @@ SIZES = {"1%": 0.01, "10%": 0.1, "50%": 0.5}
 TABLES = ("rankings", "contexts", "propensity")
 FORMAT = 4
 """Of the files that these stages and the experiments write. A new number makes them anew."""
-Write = Callable[[Path, Folders, Preset, Progress], Report]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a step gets: the folder to fill, those of earlier stages, the reproduction, and its progress."""
+
+    out: Path
+    at: Folders
+    preset: Preset
+    progress: Progress
+
+    @property
+    def config(self) -> Config:
+        """The settings of the pipeline."""
+        return self.preset.settings
+
+    def retrievers(self) -> Retrievers:
+        """The queries, and the retriever of the log without the column."""
+        return Retrievers.load(self.at, self.config.retriever)
+
+    def typed(self, numbers: NDArray[np.int32]) -> pa.Table:
+        """The contexts with these numbers."""
+        return contexts.load(self.at["contexts"]).take(pa.array(numbers))
 
 
 @dataclass(frozen=True)
 class Step:
     """A stage by the function that writes it, the stages it comes after, and the settings that it depends on."""
 
-    write: Write
+    write: Callable[[Task], Report]
     after: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
     inputs: dict[str, Any] = field(default_factory=dict)
@@ -54,7 +76,7 @@ class Step:
     def stage(self, chosen: Preset, reporter: Progress) -> Stage:
         """The same as a stage of the pipeline."""
         inputs = {"format": FORMAT, **self.inputs, **chosen.settings.of_stage(*self.settings)}
-        return Stage(inputs, lambda new, at: self.write(new, at, chosen, reporter), self.after)
+        return Stage(inputs, lambda new, at: self.write(Task(new, at, chosen, reporter)), self.after)
 
 
 @dataclass(frozen=True)
@@ -109,69 +131,62 @@ def of_size(name: str) -> str:
     return f"ranker_{name.removesuffix('%')}_percent"
 
 
-def write_candidates(out: Path, at: Folders, chosen: Preset, _: Progress, *, tested: bool) -> Report:
+def write_candidates(task: Task, *, tested: bool) -> Report:
     """The contexts of the ranker's share of the log, or of the test searches with a click; their candidates, and the
     features of all pairs."""
-    config = chosen.settings
-    retrievers = Retrievers.load(at, config.retriever)
-    with tables_in(out) as engine:
-        ranker.fill(engine, at, config.ranker.share)
+    config, retrievers = task.config, task.retrievers()
+    with tables_in(task.out) as engine:
+        ranker.fill(engine, task.at, config.ranker.share)
         most = config.ranker.max_contexts
         numbers = estimates.contexts_tested(engine) if tested else ranker.training_contexts(engine, most)
-    typed = contexts.load(at["contexts"]).take(pa.array(numbers))
+    typed = task.typed(numbers)
     if tested:
-        featuriser = Featuriser.load(at["examples"] / ranker.FEATURES)
+        featuriser = Featuriser.load(task.at["examples"] / ranker.FEATURES)
     else:
         featuriser = ranker.featuriser_of(retrievers, config, ContextColumns.fit(typed))
-        featuriser.save(out / ranker.FEATURES)
+        featuriser.save(task.out / ranker.FEATURES)
     candidates = retrievers.trained.retrieve(typed, config.retriever.candidates)
     features = featuriser.features(typed, candidates)
-    CandidateSet(numbers, candidates, features).save(out)
+    CandidateSet(numbers, candidates, features).save(task.out)
     return {"contexts": len(numbers), "pairs": len(features), "features": features.shape[1]}
 
 
-def write_baselines(out: Path, at: Folders, chosen: Preset, progress: Progress) -> Report:
+def write_baselines(task: Task) -> Report:
     """The lists of the policies that learn from no label, and of the ceiling."""
-    config = chosen.settings
-    retrievers = Retrievers.load(at, config.retriever)
-    counts = popularity(at["rankings"], "retriever", "ranker")
-    numbers = CandidateSet.load(at["tests"]).contexts
-    typed = contexts.load(at["contexts"]).take(pa.array(numbers))
+    config, retrievers = task.config, task.retrievers()
+    counts = popularity(task.at["rankings"], "retriever", "ranker")
+    numbers = CandidateSet.load(task.at["tests"]).contexts
     policies: dict[str, UnfilteredPolicy] = {
         "random": Shuffled(retrievers.trained, config.retriever.candidates, config.evaluation.seed),
         "popular": RetrieverPolicy(PopularRetriever(retrievers.texts, counts)),
         "retriever": RetrieverPolicy(retrievers.trained),
     }
     for done, (name, policy) in enumerate(policies.items()):
-        progress.advance(done, len(policies) + 1)
-        save_list(out, name, policy.complete(typed, DEEPEST))
-    with tables_in(out) as engine:
-        fetch_numbered(engine, at)
-        best = ceiling(engine, at["world"] / TRUTH, numbers, config.prefixes, DEEPEST)
-    save_list(out, "ceiling", best)
+        task.progress.advance(done, len(policies) + 1)
+        save_list(task.out, name, policy.complete(task.typed(numbers), DEEPEST))
+    with tables_in(task.out) as engine:
+        fetch_numbered(engine, task.at)
+        best = ceiling(engine, task.at["world"] / TRUTH, numbers, config.prefixes, DEEPEST)
+    save_list(task.out, "ceiling", best)
     return {"contexts": len(numbers)}
 
 
-def labelled(
-    out: Path, at: Folders, config: RankerConfig, examples: CandidateSet, variant: str, share: float = 1.0
-) -> Examples:
+def labelled(task: Task, examples: CandidateSet, variant: str, share: float = 1.0) -> Examples:
     """What a ranker learns from: the examples of a share of the searches, with these labels."""
-    with tables_in(out) as engine:
-        ranker.fill(engine, at, config.share * share)
+    with tables_in(task.out) as engine:
+        ranker.fill(engine, task.at, task.config.ranker.share * share)
         few = examples.of_contexts(ranker.training_contexts(engine))
         labels, searches = ranker.labelled(engine, few.candidates, few.contexts, Measure(variant))
     return Examples.of(few.features, labels, few.candidates.context, searches)
 
 
-def write_ranker(
-    out: Path, at: Folders, chosen: Preset, progress: Progress, *, variant: str, share: float
-) -> Report:
+def write_ranker(task: Task, *, variant: str, share: float) -> Report:
     """A ranker from these labels on a share of the examples' searches, and its lists for the test contexts."""
-    config, tests = chosen.settings.ranker, CandidateSet.load(at["tests"])
-    learned = labelled(out, at, config, CandidateSet.load(at["examples"]), variant, share)
-    model = RANKERS[config.model].fit(learned, config, threads=threads(), progress=progress)
-    model.save(out / ranker.MODEL)
-    save_list(out, variant, reorder(tests.candidates, model.score(tests.features)).top(DEEPEST))
+    config, tests = task.config.ranker, CandidateSet.load(task.at["tests"])
+    learned = labelled(task, CandidateSet.load(task.at["examples"]), variant, share)
+    model = RANKERS[config.model].fit(learned, config, threads=threads(), progress=task.progress)
+    model.save(task.out / ranker.MODEL)
+    save_list(task.out, variant, reorder(tests.candidates, model.score(tests.features)).top(DEEPEST))
     return {**ranker.counts(learned), "searches": int(learned.weights.sum()), "labels": variant}
 
 

@@ -8,7 +8,9 @@ from wayword.paper.experiments import comparisons, context, encoders, guardrails
 from wayword.paper.experiments import theory as theory_checks
 from wayword.paper.presets import Preset
 from wayword.paper.report.exhibits import Section
-from wayword.paper.stages import Step, Write
+from wayword.paper.stages import Step, Task
+from wayword.paper.theory.theory import load
+from wayword.store.stage import Report
 
 
 @dataclass(frozen=True)
@@ -17,7 +19,7 @@ class Experiment:
     `reads` the results of others."""
 
     after: tuple[str, ...]
-    measure: Write | None
+    measure: Callable[[Task], Report] | None
     section: Callable[..., Section]
     reads: tuple[str, ...] = ()
 
@@ -34,7 +36,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     "context": Experiment(context.AFTER, context.measure, context.section),
     "encoders": Experiment(encoders.AFTER, encoders.measure, encoders.section),
     "guardrails": Experiment(comparisons.after("core"), guardrails.measure, guardrails.section),
-    "theory": Experiment((), theory_checks.measure, theory_checks.section),
+    "theory": Experiment((), theory_checks.measure, lambda folder: theory_checks.section_of(load(folder))),
     "statistics": Experiment(statistics.AFTER, statistics.measure, statistics.section),
 }
 """In the order of the report, by their names for `--only`."""

@@ -19,11 +19,9 @@ from wayword.paper import figures, results
 from wayword.paper import ranker_stage as ranker
 from wayword.paper.experiments.paper_numbers import ORDERS
 from wayword.paper.figures import Series
-from wayword.paper.presets import Preset
 from wayword.paper.report.exhibits import Column, Section, Table
 from wayword.paper.results import NAMES, Results
-from wayword.paper.stages import SIZES, TABLES, CandidateSet, load_list, of_labels, of_size
-from wayword.progress import Progress
+from wayword.paper.stages import SIZES, TABLES, CandidateSet, Task, load_list, of_labels, of_size
 from wayword.store.artefact import report_of
 from wayword.store.stage import Folders, Report
 from wayword.utility import CUTOFFS, Measure
@@ -58,24 +56,25 @@ def lists_of(name: str, at: Folders) -> dict[str, Candidates]:
     return {policy: load_list(at[of], "unbiased" if policy in SIZED else policy) for policy, of in stages}
 
 
-def measure(out: Path, at: Folders, chosen: Preset, _: Progress, *, name: str) -> Report:
+def measure(task: Task, *, name: str) -> Report:
     """Fill `out` with the tables of `results.save`, a description of the labels, and the sizes of the logs."""
     if name in VARIANTS:
-        pq.write_table(_labels(out, at, chosen, VARIANTS[name]), out / "labels.parquet")
+        pq.write_table(_labels(task, VARIANTS[name]), task.out / "labels.parquet")
     if name == "training-size":
-        trained = [{"policy": size, **report_of(at[stage])} for size, stage in SIZED.items()]
-        pq.write_table(pa.Table.from_pylist(trained), out / "trained.parquet")
-    outcome = results.measure(out, at, lists_of(name, at), CandidateSet.load(at["tests"]))
-    return results.save(out, outcome, chosen.settings.evaluation)
+        trained = [{"policy": size, **report_of(task.at[stage])} for size, stage in SIZED.items()]
+        pq.write_table(pa.Table.from_pylist(trained), task.out / "trained.parquet")
+    tests = CandidateSet.load(task.at["tests"])
+    outcome = results.measure(task.out, task.at, lists_of(name, task.at), tests)
+    return results.save(task.out, outcome, task.config.evaluation)
 
 
-def _labels(out: Path, at: Folders, chosen: Preset, variants: tuple[str, ...]) -> pa.Table:
+def _labels(task: Task, variants: tuple[str, ...]) -> pa.Table:
     """How many candidates each kind of label calls useful, how many pairs it orders, and how many of these otherwise
     than Unbiased."""
-    examples = CandidateSet.load(at["examples"])
+    examples = CandidateSet.load(task.at["examples"])
     pairs, context = (examples.candidates, examples.contexts), examples.candidates.context
-    with tables_in(out) as engine:
-        ranker.fill(engine, at, chosen.settings.ranker.share)
+    with tables_in(task.out) as engine:
+        ranker.fill(engine, task.at, task.config.ranker.share)
         labels = {name: ranker.labelled(engine, *pairs, Measure(name))[0] for name in variants}
     rows = []
     for name, of in labels.items():
@@ -116,7 +115,7 @@ def ablation(folder: Path, *, name: str) -> Section:
     headers = ("Candidates above 0", "Pairs told apart", "Pairs in another order than Unbiased")
     read = tables.read(folder, "labels").to_pylist()
     rows = [(NAMES[row["policy"]], row["positive"], row["told"], row["other"]) for row in read]
-    labels = Table(f"{file}_labels", (Column("Label"), *(Column(text, 4) for text in headers)), rows)
+    labels = Table(f"{file}_labels", ("Label", *(Column(text, 4) for text in headers)), rows)
     exhibits = found.exhibits(file, found.best_last(VARIANTS[name]), ORDERS[name])
     return Section(name, (*exhibits, labels), {"file": file})
 
@@ -140,6 +139,6 @@ def training_size(folder: Path) -> Section:
     headers = ("% of the log", "Searches", "Contexts", *(f"Utility@{k}" for k in CUTOFFS))
     counts = [(int(row["policy"].removesuffix("%")), row["searches"], row["contexts"]) for row in trained]
     rows = [(*of, *utilities) for of, *utilities in zip(counts, *sizes.values(), strict=True)]
-    table = Table("training_size", [Column(text) for text in headers], rows)
+    table = Table("training_size", headers, rows)
     gain = found.differences["100%", trained[0]["policy"], 5]
     return Section("training-size", (figure, table), {"gain": gain, "searches": searches})

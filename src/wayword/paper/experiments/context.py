@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from wayword.completion.candidates import Candidates
 from wayword.completion.policies import RetrieverPolicy, UnfilteredPolicy
@@ -20,17 +19,13 @@ from wayword.engines.tables import fetch_numbered, tables_in
 from wayword.errors import WaywordError
 from wayword.evaluation import stage as estimates
 from wayword.evaluation.ceiling import ceiling
-from wayword.logs import contexts_stage as contexts
 from wayword.paper import ranker_stage as ranker
 from wayword.paper import results
 from wayword.paper.features.ranker_features import Featuriser
 from wayword.paper.policies import Shuffled, load_ranked
-from wayword.paper.presets import Preset
-from wayword.paper.report.exhibits import Column, Section, Table
+from wayword.paper.report.exhibits import Section, Table
 from wayword.paper.results import Results
-from wayword.paper.retriever_stage import Retrievers
-from wayword.paper.stages import TABLES, CandidateSet, Step, of_labels
-from wayword.progress import Progress
+from wayword.paper.stages import TABLES, CandidateSet, Step, Task, of_labels
 from wayword.simulation.simulate import TRUTH
 from wayword.store.stage import Folders, Report, threads
 from wayword.utility import DEEPEST, Measure
@@ -73,12 +68,15 @@ def part_of(at: Folders) -> dict[str, Path]:
     return {name.removeprefix(PART): folder for name, folder in at.items() if name.startswith(PART)}
 
 
-def write_ranker(out: Path, at: Folders, chosen: Preset, progress: Progress, *, who: str) -> Report:
+def write_ranker(task: Task, *, who: str) -> Report:
     """A ranker of the log with the column; features of queries come from the log without it."""
-    part, (retriever_sees, ranker_sees) = part_of(at), RANKERS[who]
-    read = part if retriever_sees else {**part, "retriever": at["retriever"]}
-    features: Any = {"columns": ranker_sees, "prepared": Featuriser.load(at["examples"] / ranker.FEATURES)}
-    return ranker.write(out, read, chosen.settings, Measure(), progress, **features)
+    part, (retriever_sees, ranker_sees) = part_of(task.at), RANKERS[who]
+    read = part if retriever_sees else {**part, "retriever": task.at["retriever"]}
+    features: Any = {
+        "columns": ranker_sees,
+        "prepared": Featuriser.load(task.at["examples"] / ranker.FEATURES),
+    }
+    return ranker.write(task.out, read, task.config, Measure(), task.progress, **features)
 
 
 _TABLES = tuple(f"{PART}{name}" for name in (*TABLES, "retriever"))
@@ -91,19 +89,20 @@ STEPS = {
 AFTER = ("world", *TABLES, of_labels("unbiased"), f"{PART}world", *_BEFORE, *STEPS)
 
 
-def measure(out: Path, at: Folders, chosen: Preset, progress: Progress) -> Report:
+def measure(task: Task) -> Report:
     """Fill `out` with the tables of `results.save`."""
-    part, config = part_of(at), chosen.settings
+    at, part, config = task.at, part_of(task.at), task.config
     if not tables.read(at["rankings"], "queries").equals(tables.read(part["rankings"], "queries")):
         raise WaywordError("The two logs of the context experiment do not have the same queries.")
     lists: dict[str, Candidates] = {}
-    with tables_in(out) as engine:
+    with tables_in(task.out) as engine:
         fetch_numbered(engine, part)
         numbers = estimates.contexts_tested(engine)
         for name, world in (("ceiling", at["world"]), (f"ceiling{WITH}", part["world"])):
             lists[name] = ceiling(engine, world / TRUTH, numbers, config.prefixes, DEEPEST)
-    typed = contexts.load(part["contexts"]).take(pa.array(numbers))
-    sees, ignores = (Retrievers.load(of, config.retriever).trained for of in (part, at))
+    of_part = replace(task, at=part)
+    typed = of_part.typed(numbers)
+    sees, ignores = (of.retrievers().trained for of in (of_part, task))
     wide, seed = config.retriever.candidates, config.evaluation.seed
     ranked = partial(load_ranked, config=config, threads=threads())
     policies: dict[str, UnfilteredPolicy] = {
@@ -118,13 +117,13 @@ def measure(out: Path, at: Folders, chosen: Preset, progress: Progress) -> Repor
         policies[f"unbiased, {who}"] = ranked(sees if retriever_sees else ignores, folder, folder)
     for done, (name, policy) in enumerate(policies.items()):
         lists[name] = policy.complete(typed, DEEPEST)
-        progress.advance(done + 1, len(policies) + 2)
+        task.progress.advance(done + 1, len(policies) + 2)
     plain = CandidateSet(numbers, ignores.retrieve(typed, wide), np.zeros((0, 0), np.float32))
     informed = replace(plain, candidates=sees.retrieve(typed, wide))
-    outcome = results.measure(out, part, lists, plain)
-    oracle = results.measure(out, part, {}, informed).lists["oracle"]
+    outcome = results.measure(task.out, part, lists, plain)
+    oracle = results.measure(task.out, part, {}, informed).lists["oracle"]
     both = replace(outcome, lists={**outcome.lists, f"oracle{WITH}": oracle})
-    return results.save(out, both, config.evaluation, way=False)
+    return results.save(task.out, both, config.evaluation, way=False)
 
 
 def section(folder: Path) -> Section:
@@ -137,7 +136,7 @@ def section(folder: Path) -> Section:
         (results.NAMES[name], paper, *(found.estimates.get((of, 1)) for of in (name, informed)))
         for name, (paper, informed) in STORE.items()
     ]
-    store = Table("context_store", [Column(text) for text in headers], rows)
+    store = Table("context_store", headers, rows)
     exhibits = found.exhibits("context", shown, PAIRS, drawn, strong=BOTH, styles=STYLES)
     gains = {who: found.differences[f"unbiased, {who}", "unbiased", 5] for who in RANKERS}
     gain, possible = (found.differences[(*pair, 1)] for pair in (PAIRS[0], PAIRS[-1]))

@@ -9,26 +9,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 from msgspec import structs
 
 from wayword.completion.candidates import Candidates
 from wayword.engines import tables
-from wayword.logs import contexts_stage as contexts
 from wayword.logs.contexts import PREFIX, ContextColumns
 from wayword.paper import results
 from wayword.paper.features import make_encoder
 from wayword.paper.features.encoder import Encoder
 from wayword.paper.features.ranker_features import Featuriser
-from wayword.paper.presets import Preset
 from wayword.paper.rankers import RANKERS, reorder
 from wayword.paper.report.exhibits import Column, Section, Table
 from wayword.paper.results import Results
-from wayword.paper.retriever_stage import Retrievers
-from wayword.paper.stages import TABLES, CandidateSet, labelled
-from wayword.progress import Progress
+from wayword.paper.stages import TABLES, CandidateSet, Task, labelled
 from wayword.store.artefact import read_object
-from wayword.store.stage import Folders, Report, threads
+from wayword.store.stage import Report, threads
 from wayword.utility import DEEPEST
 
 LIGHT, TRANSFORMER = "light", "minilm"
@@ -48,14 +43,16 @@ def models() -> dict[str, str]:
     return {LIGHT: LIGHT, **({TRANSFORMER: str(Path(origin).parent / "model")} if origin else {})}
 
 
-def measure(out: Path, at: Folders, chosen: Preset, progress: Progress) -> Report:
+def measure(task: Task) -> Report:
     """Fill `out` with the tables of `results.save` on the sampled test contexts, and the costs."""
-    sets = [_sample(CandidateSet.load(at[stage]), chosen.encoded) for stage in ("examples", "tests")]
+    most = task.preset.encoded
+    sets = [_sample(CandidateSet.load(task.at[stage]), most) for stage in ("examples", "tests")]
     lists, costs = {"retriever": sets[1].candidates.top(DEEPEST)}, {}
     for name, model in models().items():
-        lists[name], costs[name] = _ranked(out, at, chosen, progress, model, sets)
-    tables.write_json(out / COSTS, {"contexts": chosen.encoded, "encoders": costs})
-    return results.save(out, results.measure(out, at, lists, sets[1]), chosen.settings.evaluation)
+        lists[name], costs[name] = _ranked(task, model, sets)
+    tables.write_json(task.out / COSTS, {"contexts": most, "encoders": costs})
+    outcome = results.measure(task.out, task.at, lists, sets[1])
+    return results.save(task.out, outcome, task.config.evaluation)
 
 
 def _sample(everything: CandidateSet, most: int) -> CandidateSet:
@@ -65,13 +62,11 @@ def _sample(everything: CandidateSet, most: int) -> CandidateSet:
     return everything.of_contexts(everything.contexts[np.arange(few) * count // max(few, 1)])
 
 
-def _ranked(
-    out: Path, at: Folders, chosen: Preset, progress: Progress, model: str, sets: list[CandidateSet]
-) -> tuple[Candidates, dict[str, float]]:
+def _ranked(task: Task, model: str, sets: list[CandidateSet]) -> tuple[Candidates, dict[str, float]]:
     """The lists of a ranker on one encoder's vectors for the test contexts, and its costs."""
-    config, retrievers = chosen.settings, Retrievers.load(at, chosen.settings.retriever)
+    config, retrievers = task.config, task.retrievers()
     queries = np.unique(np.concatenate([of.candidates.query for of in sets]))
-    typed = [contexts.load(at["contexts"]).take(pa.array(of.contexts)) for of in sets]
+    typed = [task.typed(of.contexts) for of in sets]
     encoder = make_encoder(retrievers.texts, structs.replace(config.features, encoder=model))
     texts = [retrievers.texts[q] for q in queries]
     popularity = retrievers.popularity[queries].astype(np.float64)
@@ -82,9 +77,10 @@ def _ranked(
         places = np.searchsorted(queries, of.candidates.query).astype(np.int32)
         features = featuriser.features(known, replace(of.candidates, query=places))
         encoded.append(replace(of, features=features))
-    examples = labelled(out, at, config.ranker, encoded[0], "unbiased")
+    examples = labelled(task, encoded[0], "unbiased")
     started = time.perf_counter()
-    ranker = RANKERS[config.ranker.model].fit(examples, config.ranker, threads=threads(), progress=progress)
+    fit = RANKERS[config.ranker.model].fit
+    ranker = fit(examples, config.ranker, threads=threads(), progress=task.progress)
     seconds = time.perf_counter() - started
     costs = _costs(encoder, texts[:TIMED], typed[0][PREFIX].to_pylist()[:TIMED])
     ordered = reorder(encoded[1].candidates, ranker.score(encoded[1].features)).top(DEEPEST)
@@ -106,9 +102,7 @@ def _costs(encoder: Encoder, stored: list[str], prefixes: list[str]) -> dict[str
 def section(folder: Path) -> Section:
     """The encoders that were measured, and their costs."""
     found, read = Results.load(folder, TITLES), read_object(folder / COSTS)
-    header = [
-        Column(text) for text in ("Encoder", "Dimensions", "ms per stored query", "ms per typed prefix")
-    ]
+    header = ("Encoder", "Dimensions", "ms per stored query", "ms per typed prefix")
     rows = [(TITLES[name], *cost.values()) for name, cost in read["encoders"].items()]
     costs = Table("time_encoders", (*header, Column("Seconds to fit the ranker", 1)), rows)
     pairs = ((TRANSFORMER, LIGHT), (LIGHT, "retriever"))

@@ -12,13 +12,11 @@ from wayword.evaluation.estimates import at_cutoffs
 from wayword.paper import figures, results
 from wayword.paper.experiments.comparisons import lists_of
 from wayword.paper.figures import Series
-from wayword.paper.presets import Preset
-from wayword.paper.report.exhibits import Column, Section, Table
+from wayword.paper.report.exhibits import Section, Table
 from wayword.paper.results import NAMES, STYLES
-from wayword.paper.stages import CandidateSet
-from wayword.progress import Progress
+from wayword.paper.stages import CandidateSet, Task
 from wayword.store.artefact import read_object
-from wayword.store.stage import Folders, Report
+from wayword.store.stage import Report
 from wayword.utility import CUTOFFS, DEEPEST
 
 FILE = "guardrails.json"
@@ -39,15 +37,15 @@ SEARCHES = """SELECT i.context, s.query, s.text, c.prefix FROM numbered_searches
 """Every test search with a click."""
 
 
-def measure(out: Path, at: Folders, _: Preset, progress: Progress) -> Report:
+def measure(task: Task) -> Report:
     """Fill `out` with `guardrails.json`: the metrics of each policy, and of the lists between two of them."""
-    lists, tests = lists_of("core", at), CandidateSet.load(at["tests"])
+    lists, tests = lists_of("core", task.at), CandidateSet.load(task.at["tests"])
     blended = {str(weight): blend(lists["unbiased"], lists["popular"], weight, DEEPEST) for weight in DIAL}
-    outcome = results.measure(out, at, {**lists, **blended}, tests)
-    progress.advance(1, 2)
+    outcome = results.measure(task.out, task.at, {**lists, **blended}, tests)
+    task.progress.advance(1, 2)
     means = {key: float(v.sum() / outcome.own.sum()) for key, v in at_cutoffs(outcome).items()}
-    with tables_in(out) as engine:
-        fetch_numbered(engine, at)
+    with tables_in(task.out) as engine:
+        fetch_numbered(engine, task.at)
         rows = engine.arrow(SEARCHES)
     context = np.searchsorted(tests.contexts, rows["context"].to_numpy())
     query, to_type = rows["query"].to_numpy(), remaining(rows["text"].to_pylist(), rows["prefix"].to_pylist())
@@ -56,7 +54,7 @@ def measure(out: Path, at: Folders, _: Preset, progress: Progress) -> Report:
         found = conventional_metrics(positions_of(listed, context, query), to_type)
         found |= {("utility", k): means[name, k] for k in CUTOFFS}
         metrics[name] = {title: found[key] for title, key in METRICS.items()}
-    tables.write_json(out / FILE, {"policies": list(lists), "dial": list(blended), "metrics": metrics})
+    tables.write_json(task.out / FILE, {"policies": list(lists), "dial": list(blended), "metrics": metrics})
     return {"searches": len(query)}
 
 
@@ -65,7 +63,6 @@ def section(folder: Path) -> Section:
     read = read_object(folder / FILE)
     metrics, dial = read["metrics"], read["dial"]
     policies = sorted(read["policies"], key=lambda name: metrics[name]["MRR@10"])
-    columns = [Column(title) for title in METRICS]
     rows = [[NAMES[name], *metrics[name].values()] for name in policies]
     between = [[weight, *metrics[weight].values()] for weight in dial]
     mrr, utility = ({name: of[key] for name, of in metrics.items()} for key in ("MRR@10", "Utility@5"))
@@ -83,7 +80,6 @@ def section(folder: Path) -> Section:
         description="; ".join(described),
     )
     strong = frozenset({policies.index("unbiased")})
-    policy_table = Table("guardrails", [Column("Policy"), *columns], rows, strong)
-    return Section(
-        "guardrails", (policy_table, Table("guardrails_dial", [Column("Dial"), *columns], between), figure)
-    )
+    by_policy = Table("guardrails", ("Policy", *METRICS), rows, strong)
+    by_dial = Table("guardrails_dial", ("Dial", *METRICS), between)
+    return Section("guardrails", (by_policy, by_dial, figure))

@@ -1,6 +1,7 @@
 """The paper's own numbers beside ours, whether ours are in the same order, and in how many logs."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -74,62 +75,58 @@ def _stated(pair: tuple[str, str]) -> str:
 
 
 def _orders(results: Mapping[str, Results]) -> Table:
+    """Each order with its differences, and the verdicts with their cutoffs unless they are the same at all of them."""
+    rows: list[list[Cell]] = []
+    for pair, found in gaps(results).items():
+        at: dict[str, list[str]] = {}
+        for k, gap in found.items():
+            if gap is not None:
+                at.setdefault(verdict(gap), []).append(str(k))
+        kinds = [kind if len(at) == 1 else f"{kind} at {' and '.join(ks)}" for kind, ks in at.items()]
+        rows.append([_stated(pair), *found.values(), "; ".join(kinds)])
     differences = (Column(f"Difference @{k}", sign=True) for k in CUTOFFS)
-    rows = [(_stated(pair), *of.values(), _verdicts(of)) for pair, of in gaps(results).items()]
-    return Table("paper_orders", (Column("The paper found"), *differences, Column("Verdict")), rows)
-
-
-def _verdicts(found: Mapping[int, Interval | None]) -> str:
-    """The verdicts on one order, each with the cutoffs that it holds at unless it holds at all of them."""
-    at: dict[str, list[str]] = {}
-    for k, gap in found.items():
-        if gap is not None:
-            at.setdefault(verdict(gap), []).append(str(k))
-    return "; ".join(kind if len(at) == 1 else f"{kind} at {' and '.join(ks)}" for kind, ks in at.items())
+    return Table("paper_orders", ("The paper found", *differences, "Verdict"), rows)
 
 
 def _beside(results: Mapping[str, Results]) -> Table:
-    columns = (Column("Policy"), *(Column(f"{who} @{k}") for k in CUTOFFS for who in ("Paper", "Ours")))
+    """The paper's utilities and ours; those of the core experiment where several have the same policy."""
     estimates = {key: of for found in reversed([*results.values()]) for key, of in found.estimates.items()}
     rows: list[list[Cell]] = []
     for policy in (policy for policy in PAPER if (policy, 1) in estimates):
         ours = [estimates[policy, k].value if (policy, k) in estimates else None for k in CUTOFFS]
-        pairs = zip(PAPER[policy], ours, strict=True)
-        rows.append([NAMES[policy], *(cell for pair in pairs for cell in pair)])
-    return Table("paper_beside", columns, rows)
+        rows.append([NAMES[policy], *chain(*zip(PAPER[policy], ours, strict=True))])
+    header = ("Policy", *(f"{who} @{k}" for k in CUTOFFS for who in ("Paper", "Ours")))
+    return Table("paper_beside", header, rows)
 
 
 def spread_over_seeds(folders: Sequence[Mapping[str, Path]], seeds: Sequence[int]) -> Section:
     """The same experiments on other logs of the same world, from the results of every seed by experiment."""
     results = [{name: Results.load(folder) for name, folder in of_seed.items()} for of_seed in folders]
-    values = {"first": seeds[0], "last": seeds[-1], "count": len(seeds)}
     experiments = {policy: name for name, of in results[0].items() for policy, _ in of.estimates}
-    rows: list[list[Cell]] = []
+    utilities: list[list[Cell]] = []
     for policy, name in experiments.items():
         found = [[of[name].estimates.get((policy, k)) for of in results] for k in CUTOFFS]
-        spreads = [_spread([estimate.value for estimate in each if estimate]) for each in found]
-        rows.append([NAMES[policy], *(cell for spread in spreads for cell in spread)])
-    kinds = ("Mean", "Deviation", "Range")
-    columns = (Column("Policy"), *(Column(f"{kind} @{k}") for k in CUTOFFS for kind in kinds))
-    return Section("seeds", (Table("seeds", columns, rows), _orders_over_seeds(results)), values)
+        utilities.append(
+            [NAMES[policy], *chain(*(_spread([one.value for one in at if one]) for at in found))]
+        )
+    each = [gaps(of) for of in results]
+    orders: list[list[Cell]] = []
+    for pair in each[0]:
+        values = [[gap.value for of in each if (gap := of[pair][k])] for k in CUTOFFS]
+        above = [(_spread(at)[0], f"{sum(v > 0 for v in at)} of {len(at)}" if at else None) for at in values]
+        orders.append([_stated(pair), *chain(*above)])
+    spreads = (f"{kind} @{k}" for k in CUTOFFS for kind in ("Mean", "Deviation", "Range"))
+    gains = [(Column(f"Mean @{k}", sign=True), Column(f"Seeds above 0 @{k}")) for k in CUTOFFS]
+    exhibits = (
+        Table("seeds", ("Policy", *spreads), utilities),
+        Table("seeds_orders", ("The paper found", *chain(*gains)), orders),
+    )
+    return Section("seeds", exhibits, {"first": seeds[0], "last": seeds[-1], "count": len(seeds)})
 
 
 def _spread(values: Sequence[float]) -> tuple[Cell, Cell, Cell]:
+    """The mean, the deviation and the range, of those that are known."""
     if not values:
         return None, None, None
     deviation = float(np.std(values, ddof=1)) if len(values) > 1 else None
     return float(np.mean(values)), deviation, f"{min(values):.3f} to {max(values):.3f}"
-
-
-def _orders_over_seeds(results: Sequence[Mapping[str, Results]]) -> Table:
-    pairs = ((Column(f"Mean @{k}", sign=True), Column(f"Seeds above 0 @{k}")) for k in CUTOFFS)
-    each = [gaps(of) for of in results]
-    rows: list[list[Cell]] = []
-    for pair in each[0]:
-        cells: list[Cell] = [_stated(pair)]
-        for k in CUTOFFS:
-            values = [gap.value for of in each if (gap := of[pair][k])]
-            above = f"{sum(value > 0 for value in values)} of {len(values)}"
-            cells += [float(np.mean(values)), above] if values else [None, None]
-        rows.append(cells)
-    return Table("seeds_orders", (Column("The paper found"), *(c for pair in pairs for c in pair)), rows)

@@ -10,13 +10,11 @@ from wayword import utility
 from wayword.engines import Engine, tables
 from wayword.engines.tables import tables_in
 from wayword.paper import ranker_stage as ranker
-from wayword.paper.presets import Preset
 from wayword.paper.report.exhibits import Cell, Column, Section, Table
-from wayword.paper.stages import TABLES, CandidateSet
-from wayword.progress import Progress
+from wayword.paper.stages import TABLES, CandidateSet, Task
 from wayword.simulation.simulate import FACTS
 from wayword.store.artefact import read_object, report_of
-from wayword.store.stage import Folders, Report
+from wayword.store.stage import Report
 
 AFTER = ("world", *TABLES, "retriever", "examples", "tests")
 FILE = "statistics.json"
@@ -37,24 +35,24 @@ PARTS = {"retriever": "Retriever train", "ranker": "Ranker train", "test": "Test
 COUNTS = {"samples": "Samples", "contexts": "Distinct contexts", "searches": "Searches"}
 
 
-def measure(out: Path, at: Folders, chosen: Preset, _: Progress) -> Report:
+def measure(task: Task) -> Report:
     """Fill `out` with `statistics.json`."""
-    with tables_in(out) as engine:
-        ranker.fill(engine, at, chosen.settings.ranker.share)
-        tables.fetch(engine, at["rankings"], "queries", "documents")
+    with tables_in(task.out) as engine:
+        ranker.fill(engine, task.at, task.config.ranker.share)
+        tables.fetch(engine, task.at["rankings"], "queries", "documents")
         found: dict[str, Any] = {
             "splits": engine.arrow(SPLITS).to_pylist(),
             "graph": engine.arrow(GRAPH).to_pylist()[0],
             "clicks": engine.arrow(CLICKS).to_pylist()[0],
-            "pairs": _ratios(engine, CandidateSet.load(at["examples"])),
+            "pairs": _ratios(engine, CandidateSet.load(task.at["examples"])),
             "reached": engine.arrow(REACHED)["n"][0].as_py(),
             "returned_by": engine.arrow(RETURNED_BY).to_pylist()[0],
             "single": engine.arrow(SINGLE)["share"][0].as_py(),
         }
-    instances = report_of(at["retriever"])["instances"]
+    instances = report_of(task.at["retriever"])["instances"]
     found["learned"] = {"retriever": instances, "ranker": found["pairs"]["searches"]}
-    found |= {"world": read_object(at["world"] / FACTS), "candidates": chosen.settings.retriever.candidates}
-    tables.write_json(out / FILE, found)
+    found |= {"world": read_object(task.at["world"] / FACTS), "candidates": task.config.retriever.candidates}
+    tables.write_json(task.out / FILE, found)
     return {}
 
 
@@ -84,12 +82,9 @@ def section(folder: Path) -> Section:
         [title, *(splits.get(part, {}).get(key, 0) for part in PARTS)] for key, title in COUNTS.items()
     ]
     rows.append(["Samples learned from", *(found["learned"].get(part) for part in PARTS)])
-    header = (Column("Quantity"), Column("Value", 4), Column("Meaning"))
-    exhibits = (
-        Table("statistics_data", (Column("Quantity"), *map(Column, PARTS.values())), rows),
-        Table("statistics_world", header, _facts(found)),
-    )
-    return Section("statistics", exhibits, {"returned_by": found["returned_by"]})
+    data = Table("statistics_data", ("Quantity", *PARTS.values()), rows)
+    world = Table("statistics_world", ("Quantity", Column("Value", 4), "Meaning"), _facts(found))
+    return Section("statistics", (data, world), {"returned_by": found["returned_by"]})
 
 
 def _facts(found: dict[str, Any]) -> list[tuple[str, float, str]]:

@@ -1,19 +1,17 @@
 """The checks of the theory as figures and tables of the report."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from wayword.paper import figures
 from wayword.paper.figures import Series
-from wayword.paper.presets import Preset
 from wayword.paper.report.exhibits import Cell, Column, Figure, Interval, Section, Table
+from wayword.paper.stages import Task
 from wayword.paper.theory.estimator import KINDS, Bounding
-from wayword.paper.theory.theory import Theory, load, save, theory
-from wayword.progress import Progress
-from wayword.store.stage import Folders, Report
+from wayword.paper.theory.theory import Theory, save, theory
+from wayword.store.stage import Report
 
 SHOWN = 12
 """The number of rows of the table of variances."""
@@ -59,15 +57,10 @@ MEASURED = ("mean±", "measured", "measured±", "excess±")
 Columns = dict[Column, list[Cell]]
 
 
-def measure(out: Path, _: Folders, chosen: Preset, __: Progress) -> Report:
-    """Fill `out` with all checks."""
-    save(theory(chosen.seed, effort=chosen.effort), out)
-    return {"effort": chosen.effort}
-
-
-def section(folder: Path) -> Section:
-    """All checks of a saved theory."""
-    return section_of(load(folder))
+def measure(task: Task) -> Report:
+    """Fill the folder with all checks."""
+    save(theory(task.preset.seed, effort=task.preset.effort), task.out)
+    return {}
 
 
 def section_of(t: Theory) -> Section:
@@ -129,10 +122,10 @@ def _lines(check: str, found: Any, *, joined: bool = True) -> list[Series]:
     x, *lines = LINES[check].split(" | ")
     series = []
     for field, label in (line.split(" ", 1) for line in lines):
-        ends = (found.low.tolist(), found.high.tolist()) if field.endswith("±") else ()
+        low, high = (found.low.tolist(), found.high.tolist()) if field.endswith("±") else (None, None)
         y = getattr(found, field.rstrip("±")).tolist()
         series.append(
-            Series(label, getattr(found, x).tolist(), y, *ends, strong=field in MEASURED, joined=joined)
+            Series(label, getattr(found, x).tolist(), y, low, high, strong=field in MEASURED, joined=joined)
         )
     return series
 

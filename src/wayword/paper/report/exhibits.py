@@ -35,9 +35,14 @@ class Table:
     """Rows of cells, one per column. `name` is that of its files; the rows numbered in `strong` are set in bold."""
 
     name: str
-    columns: Sequence[Column]
+    header: Sequence[Column | str]
     rows: Sequence[Sequence[Cell]]
     strong: frozenset[int] = frozenset()
+
+    @property
+    def columns(self) -> list[Column]:
+        """The header; a name alone is a column with three digits."""
+        return [Column(one) if isinstance(one, str) else one for one in self.header]
 
 
 @dataclass(frozen=True)

@@ -54,12 +54,12 @@ class Document:
             body = f"{markdown_of(exhibits[Table, name])}\n\n{caller().strip()}".strip()
             self.files[f"tables/{name}.csv"] = csv_of(exhibits[Table, name])
             self.files[f"tables/{name}.md"] = f"# {plain(title)}\n\n{body}\n"
-            return Markup(f"### {plain(title)}\n\n{body}")  # noqa: S704 - of escaped parts
+            return Markup(f"\n\n### {plain(title)}\n\n{body}\n\n")  # noqa: S704 - of escaped parts
 
         def figure(name: str, title: str, caller: Callable[[], str] = str) -> Markup:
             self.files[f"figures/{name}.svg"] = exhibits[Figure, name].svg
             image = f"![{plain(exhibits[Figure, name].description)}](figures/{name}.svg)"
-            return Markup(f"### {plain(title)}\n\n{caller().strip()}\n\n{image}")  # noqa: S704 - as above
+            return Markup(f"\n\n### {plain(title)}\n\n{caller().strip()}\n\n{image}\n\n")  # noqa: S704 - as above
 
         template = self._environment.get_template(f"{section.name}.md.jinja")
         text = template.render(**section.values, table=table, figure=figure)

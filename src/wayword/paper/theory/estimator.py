@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from wayword.paper.theory import model
-from wayword.paper.theory.intervals import mean_interval, standard_error, student, variance_interval
+from wayword.paper.theory.intervals import mean_interval, student, variance_interval
 from wayword.paper.theory.model import Floats, Integers, Rng, World
 from wayword.simulation.click_model import examination_probabilities
 
@@ -78,7 +79,7 @@ def unbiasedness(rng: Rng, world: World, *, logs: int, searches: int) -> Unbiase
     all_counts = counts.sum(axis=1, keepdims=True)
     clicks = np.sum(all_counts * (plain[of].max(axis=2)[:, None, :] > 0), axis=2)
     names = (np.repeat(of[0], candidates), np.repeat(world.candidates[of], candidates), world.candidates)
-    z = divide(mean - truth, standard_error(per_log))
+    z = divide(mean - truth, np.asarray(stats.sem(per_log, axis=-1)))
     uncorrected = (model.means_of_logs(all_counts, plain[of]), model.moments(world.law, plain)[0][of])
     per_click = (divide(mean * logs * searches, clicks), divide(truth, utility[of][:, None]))
     rows: tuple[Any, ...] = (*names, utility, truth, mean, low, high, z, *uncorrected, *per_click)

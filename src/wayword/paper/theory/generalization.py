@@ -4,32 +4,27 @@
     on a log  L̂ₙ(S)  = 1/n Σ_i 1/C(K,2) Σ_{q<q'} (û_i(q) − û_i(q')) S(x_i,q,q')
     excess    E[L(S*) − L(Sₙ)] ≤ 4·B·(ρₙ/K)²·Rₙ(F)        S* and Sₙ *maximise* L and L̂ₙ over the class
 
-The sum goes over unordered pairs, so that L is a mean over the C(K,2) pairs: the proof counts C(ρ,2) terms, and
-with ordered pairs gain and excess would double while the bound would not. The paper calls L a loss and writes argmin,
-but it is larger for better rankers, so we maximise. û estimates visible utility only, and so does L here; the
-cost in utility itself is reported beside it.
+The sum goes over unordered pairs, as in the proof, and is maximised, though the paper calls it a loss. û estimates
+visible utility only, and so does L here; the cost in utility itself is reported beside it. The class is that of all
+linear rankers of two features (`linear_rankers`), and so both maxima are exact.
 
-The class is that of all linear rankers of two features (`linear_rankers`), and so both maxima are exact.
-
-`padding` is a counterexample to the theorem as stated: one useful query, padded with queries of utility 0 to K.
-The paper pads ("by adding queries with zero utility, we may suppose |Q(x)| = K") and then counts, for its factor
-(ρₙ/K)², only pairs of two useful queries. But a pair of a useful and a useless one counts too: here ρ = 1, and all
-that there is to learn is in the K − 1 pairs with the useful query. Let it have utility u and be logged always
-(so B = 1), and let the class have two rankers, the useful query first or last. A log without a click says nothing, and
-one of the two is taken by chance:
+`padding` is a counterexample to the theorem as stated: the factor (ρₙ/K)² counts pairs of two useful queries only, but
+a pair of a useful and a useless one counts too. One useful query of utility u, logged always (so B = 1), is padded with
+queries of utility 0 to K; the class has two rankers, the useful query first or last. A log without a click says
+nothing, and one of the two is taken by chance:
 
     excess = (1 − u)ⁿ · ½ · (2·2u/K)            bound as stated = 4·(1/K)²·Rₙ,   Rₙ = E|ε₁ + … + εₙ|/n
                                                 with all the pairs: 4·(2/K)·Rₙ
 """
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from math import comb
 
 import numpy as np
 
 from wayword.paper.theory import model
 from wayword.paper.theory.intervals import mean_interval, slope, slope_interval
-from wayword.paper.theory.linear_rankers import Arcs, arcs, gain_suprema, suprema
+from wayword.paper.theory.linear_rankers import Arcs, arcs, arcs_of_each, suprema
 from wayword.paper.theory.model import Floats, Integers, Rng, World
 
 SEARCHES = (25, 50, 100, 200, 400, 800, 1600, 3200, 6400, 12_800)
@@ -55,7 +50,6 @@ class Generalization:
     slope: float  # of log excess against log n
     slope_low: float
     slope_high: float
-    _: KW_ONLY
     ratio: float  # B
     candidates: int  # K
     contexts: int
@@ -171,11 +165,11 @@ def generalization(
     results = [learn(rng, task, searches=n, logs=logs) for n in searches]
     excess, utility, perfect = (np.stack(column) for column in zip(*results, strict=True))
     first, second = np.triu_indices(features.shape[1], 1)
-    differences = np.swapaxes(features[:, first] - features[:, second], 0, 1)
-    sups = [suprema(rng, differences, world.share, searches=n, draws=draws) for n in searches]
+    pairs = arcs_of_each(np.swapaxes(features[:, first] - features[:, second], 0, 1))
+    sups = [suprema(rng, world.share, pairs, searches=n, draws=draws) for n in searches]
     each = np.stack([sup.mean(axis=1) for sup in sups])
     worst = np.stack([sup[place] for sup, place in zip(sups, each.argmax(axis=1), strict=True)])
-    direct = [gain_suprema(rng, task.law, task.worth, searches=n, draws=logs).mean() for n in searches]
+    direct = [suprema(rng, task.law, task.worth, searches=n, draws=logs).mean() for n in searches]
     k = world.candidates.shape[1]
     b, rho = model.largest_ratio(world), relevant_queries(world, grid)
     factor = 4 * b * (rho / k) ** 2

@@ -12,13 +12,8 @@ Range = tuple[Floats, Floats, Floats]
 def mean_interval(samples: Floats) -> Range:
     """The mean over the last axis with its Student interval."""
     mean = samples.mean(axis=-1)
-    half = student(samples.shape[-1]) * standard_error(samples)
+    half = student(samples.shape[-1]) * stats.sem(samples, axis=-1)
     return mean, mean - half, mean + half
-
-
-def standard_error(samples: Floats) -> Floats:
-    """The standard error of the mean over the last axis."""
-    return np.asarray(samples.std(axis=-1, ddof=1) / np.sqrt(samples.shape[-1]))
 
 
 def student(count: int, *, tests: int = 1) -> float:

@@ -51,31 +51,20 @@ def signs_at(angle: Floats, differences: Floats) -> Floats:
 
 
 def arcs_of_each(differences: Floats) -> Floats:
-    """signs[pair, arc, x]: for differences[pair, x, 2], the arcs of each pair alone, two per context."""
+    """signs[pair, x, arc]: for differences[pair, x, 2], the arcs of each pair alone, two per context."""
     angles = np.sort(turns(differences).reshape(len(differences), -1), axis=1)
     after = np.concatenate([angles[:, 1:], angles[:, :1] + 2 * np.pi], axis=1)
     middle = (angles + after) / 2
     w = np.stack([np.cos(middle), np.sin(middle)], axis=-1)
-    return np.where(np.einsum("pac,pxc->pax", w, differences) >= 0, 1.0, -1.0)
+    return np.where(np.einsum("pac,pxc->pxa", w, differences) >= 0, 1.0, -1.0)
 
 
-def suprema(rng: Rng, differences: Floats, share: Floats, *, searches: int, draws: int) -> Floats:
-    """sup[pair, draw] for differences[pair, x, 2] of features: contexts and signs ε drawn anew in each draw."""
-    sums = sums_of_signs(rng, share, searches=searches, draws=draws)
-    return np.asarray(np.max(arcs_of_each(differences) @ sums.T, axis=1) / searches)
+def suprema(rng: Rng, law: Floats, worth: Floats, *, searches: int, draws: int) -> Floats:
+    """sup over the arcs of 1/n Σ_i ε_i · worth[..., place of i, arc] for each draw of signs and of places by `law`.
 
-
-def gain_suprema(rng: Rng, law: Floats, worth: Floats, *, searches: int, draws: int) -> Floats:
-    """sup over the arcs of 1/n Σ_i ε_i · worth[kind of search i, arc], for each draw: the gains themselves, before
-    the proof splits them into pairs and puts B for each difference of û."""
-    sums = sums_of_signs(rng, law, searches=searches, draws=draws)
-    return np.asarray(np.max(sums @ worth, axis=1) / searches)
-
-
-def sums_of_signs(rng: Rng, law: Floats, *, searches: int, draws: int) -> Floats:
-    """[draw, place]: `searches` random signs, each at a place drawn from `law`, summed at their places.
-
-    Only the sum at each place matters: c signs sum to 2·Binomial(c, ½) − c.
+    Only the sum at each place matters: c signs sum to 2·Binomial(c, ½) − c. The worth is the sign of a pair for Rₙ, or
+    the gains themselves, before the proof splits them into pairs and puts B for each difference of û.
     """
     counts = rng.multinomial(searches, law / law.sum(), size=draws)
-    return (2 * rng.binomial(counts, 0.5) - counts).astype(np.float64)
+    sums = (2 * rng.binomial(counts, 0.5) - counts).astype(np.float64)
+    return np.asarray(np.max(sums @ worth, axis=-1) / searches)
