@@ -123,11 +123,8 @@ def _times(folders: Mapping[str, Path]) -> Section:
 def _origin(chosen: Preset, seed: int, seeds: int, only: Sequence[str]) -> Section:
     """The command, the settings that are not the defaults, and the versions."""
     versions = {"wayword": __version__, "Python": sys.version.split()[0], "cores": str(threads())}
-    for name in LIBRARIES.split():
-        try:
-            versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            versions[name] = "not installed"
+    installed = {found.name: found.version for found in metadata.distributions()}
+    versions |= {name: installed.get(name, "not installed") for name in LIBRARIES.split()}
     table = Table("origin", ("What", "Version"), tuple(versions.items()))
     return Section("origin", (table,), {"preset": chosen, "command": command(chosen, seed, seeds, only)})
 

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from wayword.errors import LogError
-from wayword.paper.experiments import stage_of, steps
+from wayword.paper.experiments import ALL_STEPS, stage_of
 from wayword.paper.experiments.context import PART, part_of
 from wayword.paper.pecos_documents import pecos
 from wayword.paper.plan import paper_stages
 from wayword.paper.presets import Preset
-from wayword.paper.stages import STEPS
 from wayword.plan import Inputs, learning_stages
 from wayword.progress import Progress
 from wayword.rankings.document_ranker import RANKERS
@@ -38,7 +37,7 @@ def run_experiments(
     `prune` removes the stages that none of them used."""
     with building(place / f"{chosen.name}-seed-{chosen.seed}", reporter) as build:
         planned = _worlds(chosen, reporter)
-        planned |= {name: step.stage(chosen, reporter) for name, step in {**STEPS, **steps(chosen)}.items()}
+        planned |= {name: step.stage(chosen, reporter) for name, step in ALL_STEPS.items()}
         if set(names) != {"theory"}:
             planned |= _log_stages(build, planned, "", chosen, reporter)
         if "context" in names:
@@ -105,9 +104,6 @@ def _log_stages(
     def of_part(make: Make, new: Path, at: Folders) -> Report:
         return make(new, part_of(at))
 
-    return {
-        prefix + name: Stage(
-            stage.inputs, partial(of_part, stage.make), tuple(prefix + earlier for earlier in stage.after)
-        )
-        for name, stage in stages.items()
-    }
+    after = {name: tuple(prefix + earlier for earlier in stage.after) for name, stage in stages.items()}
+    makes = {name: partial(of_part, stage.make) for name, stage in stages.items()}
+    return {prefix + name: Stage(of.inputs, makes[name], after[name]) for name, of in stages.items()}

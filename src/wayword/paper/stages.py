@@ -2,10 +2,10 @@
 kind of label and size of log. These differ in the labels alone: candidates and features are computed once."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import get_args, get_type_hints
 
 import numpy as np
 import pyarrow as pa
@@ -66,16 +66,15 @@ class Task:
 
 @dataclass(frozen=True)
 class Step:
-    """A stage by the function that writes it, the stages it comes after, and the settings that it depends on."""
+    """A stage by the function that writes it and the stages it comes after."""
 
     write: Callable[[Task], Report]
     after: tuple[str, ...] = ()
-    settings: tuple[str, ...] = ()
-    inputs: dict[str, Any] = field(default_factory=dict)
 
     def stage(self, chosen: Preset, reporter: Progress) -> Stage:
-        """The same as a stage of the pipeline."""
-        inputs = {"format": FORMAT, **self.inputs, **chosen.settings.of_stage(*self.settings)}
+        """The same as a stage of the pipeline, which depends on all settings of the reproduction."""
+        effort = (chosen.encoded, chosen.effort, chosen.seed)
+        inputs = {"format": FORMAT, "effort": effort, "settings": chosen.settings.saved()}
         return Stage(inputs, lambda new, at: self.write(Task(new, at, chosen, reporter)), self.after)
 
 
@@ -180,7 +179,7 @@ def labelled(task: Task, examples: CandidateSet, variant: str, share: float = 1.
     return Examples.of(few.features, labels, few.candidates.context, searches)
 
 
-def write_ranker(task: Task, *, variant: str, share: float) -> Report:
+def write_ranker(task: Task, *, variant: str = "unbiased", share: float = 1.0) -> Report:
     """A ranker from these labels on a share of the examples' searches, and its lists for the test contexts."""
     config, tests = task.config.ranker, CandidateSet.load(task.at["tests"])
     learned = labelled(task, CandidateSet.load(task.at["examples"]), variant, share)
@@ -190,18 +189,12 @@ def write_ranker(task: Task, *, variant: str, share: float) -> Report:
     return {**ranker.counts(learned), "searches": int(learned.weights.sum()), "labels": variant}
 
 
-def _ranker(variant: str, share: float = 1.0) -> Step:
-    write = partial(write_ranker, variant=variant, share=share)
-    after = (*TABLES, "examples", "tests")
-    return Step(write, after, ("ranker",), {"variant": variant, "share": share})
-
-
 _RETRIEVED = (*TABLES, "retriever")
-_EXAMPLES, _TESTS = (partial(write_candidates, tested=tested) for tested in (False, True))
+_LABELLED = (*TABLES, "examples", "tests")
 STEPS: dict[str, Step] = {
-    "examples": Step(_EXAMPLES, _RETRIEVED, ("retriever", "features", "ranker")),
-    "tests": Step(_TESTS, (*_RETRIEVED, "examples")),
-    "baselines": Step(write_baselines, ("world", *_RETRIEVED, "tests"), ("prefixes", "evaluation")),
-    **{of_labels(variant): _ranker(variant) for variant in LABELS},
-    **{of_size(name): _ranker("unbiased", share) for name, share in SIZES.items()},
+    "examples": Step(partial(write_candidates, tested=False), _RETRIEVED),
+    "tests": Step(partial(write_candidates, tested=True), (*_RETRIEVED, "examples")),
+    "baselines": Step(write_baselines, ("world", *_RETRIEVED, "tests")),
+    **{of_labels(name): Step(partial(write_ranker, variant=name), _LABELLED) for name in LABELS},
+    **{of_size(name): Step(partial(write_ranker, share=of), _LABELLED) for name, of in SIZES.items()},
 }

@@ -4,40 +4,43 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from wayword.paper.experiments import comparisons, context, encoders, guardrails, paper_numbers, statistics
-from wayword.paper.experiments import theory as theory_checks
-from wayword.paper.presets import Preset
+from wayword.paper.experiments import (
+    comparisons,
+    context,
+    encoders,
+    guardrails,
+    paper_numbers,
+    statistics,
+    theory,
+)
 from wayword.paper.report.exhibits import Section
-from wayword.paper.stages import Step, Task
-from wayword.paper.theory.theory import load
-from wayword.store.stage import Report
+from wayword.paper.stages import STEPS, Step
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A row: the stages that an experiment comes after, and its two functions. One that measures nothing itself
-    `reads` the results of others."""
+    """A row: the step that measures, and what shows its results. One that measures nothing itself `reads` the results
+    of others."""
 
-    after: tuple[str, ...]
-    measure: Callable[[Task], Report] | None
+    step: Step | None
     section: Callable[..., Section]
     reads: tuple[str, ...] = ()
 
 
 def _comparison(name: str, section: Callable[..., Section]) -> Experiment:
-    return Experiment(comparisons.after(name), partial(comparisons.measure, name=name), section)
+    return Experiment(Step(partial(comparisons.measure, name=name), comparisons.after(name)), section)
 
 
 EXPERIMENTS: dict[str, Experiment] = {
     "core": _comparison("core", comparisons.core),
-    "paper": Experiment((), None, paper_numbers.section, (*paper_numbers.ORDERS, "statistics")),
+    "paper": Experiment(None, paper_numbers.section, (*paper_numbers.ORDERS, "statistics")),
     **{name: _comparison(name, partial(comparisons.ablation, name=name)) for name in comparisons.VARIANTS},
     "training-size": _comparison("training-size", comparisons.training_size),
-    "context": Experiment(context.AFTER, context.measure, context.section),
-    "encoders": Experiment(encoders.AFTER, encoders.measure, encoders.section),
-    "guardrails": Experiment(comparisons.after("core"), guardrails.measure, guardrails.section),
-    "theory": Experiment((), theory_checks.measure, lambda folder: theory_checks.section_of(load(folder))),
-    "statistics": Experiment(statistics.AFTER, statistics.measure, statistics.section),
+    "context": Experiment(Step(context.measure, context.AFTER), context.section),
+    "encoders": Experiment(Step(encoders.measure, encoders.AFTER), encoders.section),
+    "guardrails": Experiment(Step(guardrails.measure, comparisons.after("core")), guardrails.section),
+    "theory": Experiment(Step(theory.measure), theory.section),
+    "statistics": Experiment(Step(statistics.measure, statistics.AFTER), statistics.section),
 }
 """In the order of the report, by their names for `--only`."""
 
@@ -47,12 +50,6 @@ def stage_of(experiment: str) -> str:
     return experiment.replace("-", "_")
 
 
-def steps(chosen: Preset) -> dict[str, Step]:
-    """The stages of all experiments, and those that only one of them needs."""
-    inputs = {"contexts": chosen.encoded, "effort": chosen.effort, "seed": chosen.seed}
-    measured = {
-        stage_of(name): Step(row.measure, row.after, ("evaluation", "ranker"), inputs)
-        for name, row in EXPERIMENTS.items()
-        if row.measure is not None
-    }
-    return {**context.STEPS, **measured}
+_MEASURED = {stage_of(name): row.step for name, row in EXPERIMENTS.items() if row.step is not None}
+ALL_STEPS = {**STEPS, **context.STEPS, **_MEASURED}
+"""The stages of all experiments, and those that they need."""

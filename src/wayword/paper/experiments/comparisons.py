@@ -125,12 +125,10 @@ def training_size(folder: Path) -> Section:
     found, trained = Results.load(folder), tables.read(folder, "trained").to_pylist()
     searches = [row["searches"] for row in trained]
     sizes = {k: [found.estimates[row["policy"], k] for row in trained] for k in CUTOFFS}
+    points = {k: dict(zip(searches, of, strict=True)) for k, of in sizes.items()}
     figure = figures.chart(
         "training_size",
-        [
-            Series.of(f"Utility@{k}", dict(zip(searches, of, strict=True)), strong=k == 1)
-            for k, of in sizes.items()
-        ],
+        [Series.of(f"Utility@{k}", of, strong=k == 1) for k, of in points.items()],
         x_title="Searches that the ranker learned from",
         y_title="Utility (logged query = 1)",
         x_log=True,

@@ -8,7 +8,6 @@ Stages of the log with the column have names that begin with `part_`.
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -72,20 +71,13 @@ def write_ranker(task: Task, *, who: str) -> Report:
     """A ranker of the log with the column; features of queries come from the log without it."""
     part, (retriever_sees, ranker_sees) = part_of(task.at), RANKERS[who]
     read = part if retriever_sees else {**part, "retriever": task.at["retriever"]}
-    features: Any = {
-        "columns": ranker_sees,
-        "prepared": Featuriser.load(task.at["examples"] / ranker.FEATURES),
-    }
-    return ranker.write(task.out, read, task.config, Measure(), task.progress, **features)
+    write = partial(ranker.write, task.out, read, task.config, Measure(), task.progress)
+    return write(columns=ranker_sees, prepared=Featuriser.load(task.at["examples"] / ranker.FEATURES))
 
 
 _TABLES = tuple(f"{PART}{name}" for name in (*TABLES, "retriever"))
 _BEFORE = (*_TABLES, "retriever", "examples")
-_SETTINGS = ("retriever", "features", "ranker")
-STEPS = {
-    f"{PART}ranker_{who}": Step(partial(write_ranker, who=who), _BEFORE, _SETTINGS, {"who": who})
-    for who in RANKERS
-}
+STEPS = {f"{PART}ranker_{who}": Step(partial(write_ranker, who=who), _BEFORE) for who in RANKERS}
 AFTER = ("world", *TABLES, of_labels("unbiased"), f"{PART}world", *_BEFORE, *STEPS)
 
 

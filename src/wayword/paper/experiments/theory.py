@@ -1,6 +1,7 @@
 """The checks of the theory as figures and tables of the report."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from wayword.paper.figures import Series
 from wayword.paper.report.exhibits import Cell, Column, Figure, Interval, Section, Table
 from wayword.paper.stages import Task
 from wayword.paper.theory.estimator import KINDS, Bounding
-from wayword.paper.theory.theory import Theory, save, theory
+from wayword.paper.theory.theory import Theory, load, save, theory
 from wayword.store.stage import Report
 
 SHOWN = 12
@@ -61,6 +62,11 @@ def measure(task: Task) -> Report:
     """Fill the folder with all checks."""
     save(theory(task.preset.seed, effort=task.preset.effort), task.out)
     return {}
+
+
+def section(folder: Path) -> Section:
+    """All checks of a saved theory."""
+    return section_of(load(folder))
 
 
 def section_of(t: Theory) -> Section:
@@ -123,10 +129,8 @@ def _lines(check: str, found: Any, *, joined: bool = True) -> list[Series]:
     series = []
     for field, label in (line.split(" ", 1) for line in lines):
         low, high = (found.low.tolist(), found.high.tolist()) if field.endswith("±") else (None, None)
-        y = getattr(found, field.rstrip("±")).tolist()
-        series.append(
-            Series(label, getattr(found, x).tolist(), y, low, high, strong=field in MEASURED, joined=joined)
-        )
+        xs, ys = (getattr(found, name.rstrip("±")).tolist() for name in (x, field))
+        series.append(Series(label, xs, ys, low, high, field in MEASURED, joined=joined))
     return series
 
 

@@ -98,15 +98,6 @@ def shown(cell: Cell, digits: int = 3, *, sign: bool = False) -> str:
     return f"{value} ({low}{' to ' if sign or cell.low < 0 else '–'}{high})"
 
 
-def numeric(table: Table) -> list[bool]:
-    """For each column whether it holds numbers: at least one, and no text."""
-    columns = zip(*table.rows, strict=True) if table.rows else [()] * len(table.columns)
-    return [
-        any(cell is not None for cell in cells) and not any(isinstance(cell, str) for cell in cells)
-        for cells in columns
-    ]
-
-
 def csv_of(table: Table) -> str:
     """The raw numbers of a table: all their digits, an interval in three columns, nothing for a missing value."""
     file = io.StringIO()

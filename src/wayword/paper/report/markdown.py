@@ -1,7 +1,8 @@
 """A report as Markdown, from Jinja2 templates of fixed prose.
 
-A template shows an exhibit by `{{ table(NAME, TITLE) }}` or `{{ figure(NAME, TITLE) }}`, or with a note below the table
-or above the figure by `{% call table(NAME, TITLE) %}…{% endcall %}`. Values are escaped: they are text, never marks.
+A template shows an exhibit by `{{ table(NAME, TITLE, NOTE) }}` or `{{ figure(NAME, TITLE, NOTE) }}`; the note stands
+below a table and above a figure. One with values is `{% call table(NAME, TITLE) %}…{% endcall %}`: values are escaped
+there, they are text and never marks.
 """
 
 import re
@@ -12,7 +13,7 @@ from typing import Any
 from jinja2 import BaseLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from wayword.paper.report.exhibits import Figure, Section, Table, csv_of, number, numeric, shown
+from wayword.paper.report.exhibits import Figure, Section, Table, csv_of, number, shown
 
 TEMPLATES = PackageLoader("wayword.paper")
 
@@ -41,35 +42,35 @@ class Document:
     def __init__(self, title: str, loader: BaseLoader = TEMPLATES) -> None:
         self.text = f"# {plain(title)}\n"
         self.files: dict[str, str] = {}
-        self._environment = Environment(
-            loader=loader, autoescape=True, finalize=plain, undefined=StrictUndefined
-        )
-        self._environment.filters |= FILTERS
+        made = Environment(loader=loader, autoescape=True, finalize=plain, undefined=StrictUndefined)
+        made.filters |= FILTERS
+        self._template = made.get_template
 
     def add(self, section: Section) -> None:
         """Append a section, its tables and its figures."""
         exhibits: dict[Any, Any] = {(type(one), one.name): one for one in section.exhibits}
 
-        def table(name: str, title: str, caller: Callable[[], str] = str) -> Markup:
-            body = f"{markdown_of(exhibits[Table, name])}\n\n{caller().strip()}".strip()
+        def table(name: str, title: str, note: str = "", caller: Callable[[], str] = str) -> Markup:
+            body = f"{markdown_of(exhibits[Table, name])}\n\n{note}{caller().strip()}".strip()
             self.files[f"tables/{name}.csv"] = csv_of(exhibits[Table, name])
             self.files[f"tables/{name}.md"] = f"# {plain(title)}\n\n{body}\n"
             return Markup(f"\n\n### {plain(title)}\n\n{body}\n\n")  # noqa: S704 - of escaped parts
 
-        def figure(name: str, title: str, caller: Callable[[], str] = str) -> Markup:
+        def figure(name: str, title: str, note: str = "", caller: Callable[[], str] = str) -> Markup:
             self.files[f"figures/{name}.svg"] = exhibits[Figure, name].svg
             image = f"![{plain(exhibits[Figure, name].description)}](figures/{name}.svg)"
-            return Markup(f"\n\n### {plain(title)}\n\n{caller().strip()}\n\n{image}\n\n")  # noqa: S704 - as above
+            return Markup(f"\n\n### {plain(title)}\n\n{note}{caller().strip()}\n\n{image}\n\n")  # noqa: S704 - as above
 
-        template = self._environment.get_template(f"{section.name}.md.jinja")
-        text = template.render(**section.values, table=table, figure=figure)
+        text = self._template(f"{section.name}.md.jinja").render(**section.values, table=table, figure=figure)
         self.text += "\n" + re.sub(r"\n\s*\n", "\n\n", text.strip()) + "\n"
 
 
 def markdown_of(table: Table) -> str:
-    """The rows of a table, numbers on the right."""
+    """The rows of a table; columns with numbers, and no text, on the right."""
     lines: list[list[str]] = [[plain(column.name) for column in table.columns]]
-    lines.append(["---:" if right else ":---" for right in numeric(table)])
+    columns = zip(*table.rows, strict=True) if table.rows else [()] * len(table.columns)
+    kinds = [{type(cell) for cell in cells} - {type(None)} for cells in columns]
+    lines.append(["---:" if kind and str not in kind else ":---" for kind in kinds])
     for index, row in enumerate(table.rows):
         cells = zip(row, table.columns, strict=True)
         texts = [plain(shown(cell, column.digits, sign=column.sign)) for cell, column in cells]

@@ -8,15 +8,9 @@ from typing import Any
 import numpy as np
 
 from wayword.errors import WaywordError
-from wayword.paper.theory import estimator
+from wayword.paper.theory import estimator, generalization
 from wayword.paper.theory.estimator import Bounding, Unbiasedness, Unbounded, Variance
-from wayword.paper.theory.generalization import (
-    Generalization,
-    Padding,
-    generalization,
-    make_features,
-    padding,
-)
+from wayword.paper.theory.generalization import Generalization, Padding
 from wayword.paper.theory.model import make_world
 
 FILE = "theory.json"
@@ -46,8 +40,9 @@ def theory(seed: int, *, effort: float = 1.0) -> Theory:
     worlds, *parts = np.random.default_rng(seed).spawn(6)
     world = make_world(worlds)
     large = make_world(worlds, contexts=24, queries=10)
-    features = make_features(worlds, large)
-    hundreds, thousands, millions = (max(30, round(n * effort)) for n in (1000, 2000, 2_000_000))
+    features = generalization.make_features(worlds, large)
+    sizes = (1000, 2000, 4000, 2_000_000)
+    hundreds, thousands, draws, millions = (max(30, round(n * effort)) for n in sizes)
     return Theory(
         seed,
         effort,
@@ -55,8 +50,8 @@ def theory(seed: int, *, effort: float = 1.0) -> Theory:
         estimator.variance(parts[1], world, searches=millions),
         estimator.unbounded(parts[2], searches=millions),
         estimator.bounding(parts[3], world, logs=hundreds),
-        generalization(parts[4], large, features, logs=thousands, draws=max(30, round(4000 * effort))),
-        padding(),
+        generalization.generalization(parts[4], large, features, logs=thousands, draws=draws),
+        generalization.padding(),
     )
 
 
