@@ -39,6 +39,9 @@ _SHARED = {"prescient@1": 3, "misspecified@0.5": 5, "misspecified@2": 6}
 STYLES = {**{policy: style for style, policy in enumerate(_STYLED)}, **_SHARED}
 """A policy looks the same in every figure."""
 Floats = NDArray[np.float64]
+Key = tuple[str, int]
+Columns = Mapping[Key, Floats]
+Statistic = Callable[[list[Key], Floats], Floats]
 POSITIONS = (1, 2, 3, 4, 5)
 """Those of the paper's figures."""
 SMALLEST = 0.0005
@@ -50,10 +53,10 @@ class Results:
     """Utility of policies with intervals: by k, as paired differences, by position, and as share of the way from
     Random to the ceiling. `names` are those of the policies for people."""
 
-    estimates: dict[tuple[str, int], Interval]
+    estimates: dict[Key, Interval]
     differences: dict[tuple[str, str, int], Interval]
-    positions: dict[tuple[str, int], Interval]
-    ways: dict[tuple[str, int], Interval]
+    positions: dict[Key, Interval]
+    ways: dict[Key, Interval]
     searches: int
     names: Mapping[str, str]
 
@@ -166,7 +169,7 @@ def save(out: Path, outcome: Outcomes, config: EvaluationConfig, *, way: bool = 
     found = dict(zip(("estimates", "differences"), estimate(outcome, config), strict=True))
     deepest = len(POSITIONS)
     listed = {(name, j): u for name, us in outcome.lists.items() for j, u in enumerate(us.T[:deepest], 1)}
-    found["positions"] = _intervals(listed, own, config)
+    found["positions"] = _intervals(listed, own, config, lambda _, means: means)
     if way and {"random", "ceiling"} <= outcome.lists.keys():
         found["ways"] = _intervals(at_cutoffs(outcome), own, config, _way)
     for name, table in found.items():
@@ -174,16 +177,8 @@ def save(out: Path, outcome: Outcomes, config: EvaluationConfig, *, way: bool = 
     return {"test searches with a click": len(own)}
 
 
-Keys = list[tuple[str, int]]
-
-
-def _intervals(
-    columns: Mapping[tuple[str, int], Floats],
-    own: Floats,
-    config: EvaluationConfig,
-    of: Callable[[Keys, Floats], Floats] = lambda _, means: means,
-) -> pa.Table:
-    """A function of the mean utilities, relative to the logged queries', of each policy and number."""
+def _intervals(columns: Columns, own: Floats, config: EvaluationConfig, of: Statistic) -> pa.Table:
+    """A statistic of the mean utilities, relative to the logged queries', for each policy and number."""
     keys, values = list(columns), np.column_stack(list(columns.values()))
     low, high = interval(of(keys, resample(values, own, config)), config.level)
     value = of(keys, values.sum(axis=0, keepdims=True) / own.sum())[0]
@@ -191,7 +186,7 @@ def _intervals(
     return pa.table({"policy": policies, "k": numbers, "value": value, "low": low, "high": high})
 
 
-def _way(keys: Keys, means: Floats) -> Floats:
+def _way(keys: list[Key], means: Floats) -> Floats:
     """(policy − random) / (ceiling − random) at each k: the share of the way that a policy gets."""
     start, end = (means[:, [keys.index((name, k)) for _, k in keys]] for name in ("random", "ceiling"))
     return (means - start) / np.where(end != start, end - start, np.nan)

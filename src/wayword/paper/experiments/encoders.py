@@ -7,6 +7,7 @@ import importlib.util
 import time
 from dataclasses import replace
 from pathlib import Path
+from timeit import timeit
 
 import numpy as np
 from msgspec import structs
@@ -89,13 +90,9 @@ def _ranked(task: Task, model: str, sets: list[CandidateSet]) -> tuple[Candidate
 
 def _costs(encoder: Encoder, stored: list[str], prefixes: list[str]) -> dict[str, float]:
     """Milliseconds for a stored query (several at a time) and for a typed prefix (alone)."""
-    times = [time.perf_counter()]
-    encoder.encode_stored(stored)
-    times.append(time.perf_counter())
-    for prefix in prefixes:
-        encoder.encode([prefix])
-    times.append(time.perf_counter())
-    per_query, per_prefix = 1000 * np.diff(times) / (max(len(stored), 1), max(len(prefixes), 1))
+    encoded = timeit(lambda: encoder.encode_stored(stored), number=1)
+    each = timeit(lambda: [encoder.encode([prefix]) for prefix in prefixes], number=1)
+    per_query, per_prefix = 1000 * encoded / max(len(stored), 1), 1000 * each / max(len(prefixes), 1)
     return {"dimensions": encoder.dimensions, "ms_per_query": per_query, "ms_per_prefix": per_prefix}
 
 
