@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wayword.errors import WaywordError
+from wayword.paper.experiments.theory import CHECKS, Theory, load, save, theory
 from wayword.paper.theory.estimator import (
     KINDS,
     Bounding,
@@ -50,7 +51,6 @@ from wayword.paper.theory.model import (
     variances,
     visible,
 )
-from wayword.paper.theory.theory import CHECKS, Theory, load, save, theory
 from wayword.simulation.click_model import examination_probabilities
 
 SMALL = {"contexts": 2, "candidates": 3, "queries": 4, "documents": 6, "depth": 5}
@@ -436,8 +436,8 @@ def test_a_seed_says_everything(small: Theory) -> None:
 
 
 def test_what_is_saved_is_what_is_loaded(small: Theory, tmp_path: Path) -> None:
-    save(small, tmp_path / "theory")
-    assert_same(load(tmp_path / "theory"), small)
+    save(small, tmp_path)
+    assert_same(load(tmp_path), small)
 
 
 @pytest.mark.parametrize("effort", [0.0, -1.0, inf, float("nan")])

@@ -10,11 +10,10 @@ import pytest
 
 from wayword.paper.report.exhibits import Figure, Section, Table
 from wayword.paper.report.markdown import Document
-from wayword.paper.theory.theory import Theory, theory
 
 pytest.importorskip("matplotlib")
 
-from wayword.paper.experiments.theory import section_of
+from wayword.paper.experiments.theory import Theory, section_of, theory
 
 CHECKS = ("unbiasedness", "variance", "unbounded", "bounding", "generalization", "padding")
 FAILS = "no, the check fails"

@@ -36,6 +36,8 @@ LABELS: tuple[str, ...] = get_args(get_type_hints(UtilityConfig)["variant"])
 """The kinds of labels that a ranker can learn from clicks."""
 SIZES = {"1%": 0.01, "10%": 0.1, "50%": 0.5}
 """The shares of the ranker's training searches beside all of them (the paper's)."""
+SIZED = {size: f"ranker_{size.removesuffix('%')}_percent" for size in SIZES}
+"""The stages whose rankers learn from a part of the log."""
 TABLES = ("rankings", "contexts", "propensity")
 FORMAT = 4
 """Of the files that these stages and the experiments write. A new number makes them anew."""
@@ -125,11 +127,6 @@ def of_labels(variant: str) -> str:
     return f"ranker_{variant}"
 
 
-def of_size(name: str) -> str:
-    """The stage whose ranker learns from a part of the log."""
-    return f"ranker_{name.removesuffix('%')}_percent"
-
-
 def write_candidates(task: Task, *, tested: bool) -> Report:
     """The contexts of the ranker's share of the log, or of the test searches with a click; their candidates, and the
     features of all pairs."""
@@ -196,5 +193,5 @@ STEPS: dict[str, Step] = {
     "tests": Step(partial(write_candidates, tested=True), (*_RETRIEVED, "examples")),
     "baselines": Step(write_baselines, ("world", *_RETRIEVED, "tests")),
     **{of_labels(name): Step(partial(write_ranker, variant=name), _LABELLED) for name in LABELS},
-    **{of_size(name): Step(partial(write_ranker, share=of), _LABELLED) for name, of in SIZES.items()},
+    **{SIZED[name]: Step(partial(write_ranker, share=of), _LABELLED) for name, of in SIZES.items()},
 }

@@ -21,7 +21,7 @@ from wayword.paper.experiments.paper_numbers import ORDERS
 from wayword.paper.figures import Series
 from wayword.paper.report.exhibits import Column, Section, Table
 from wayword.paper.results import NAMES, Results
-from wayword.paper.stages import SIZES, TABLES, CandidateSet, Task, load_list, of_labels, of_size
+from wayword.paper.stages import SIZED, TABLES, CandidateSet, Task, load_list, of_labels
 from wayword.store.artefact import report_of
 from wayword.store.stage import Folders, Report
 from wayword.utility import CUTOFFS, Measure
@@ -31,11 +31,11 @@ VARIANTS = {
     "label-ablations": ("unbiased", "biased", "prescient", "prescient@5", "prescient@1"),
     "propensity-ablations": ("unbiased", "misspecified@0.5", "misspecified@2"),
 }
-SIZED = {**{size: of_size(size) for size in SIZES}, "100%": of_labels("unbiased")}
+LOGS = {**SIZED, "100%": of_labels("unbiased")}
 STAGES: dict[str, dict[str, str]] = {
     "core": {**BASELINES, "unbiased": of_labels("unbiased")},
     **{name: {variant: of_labels(variant) for variant in of} for name, of in VARIANTS.items()},
-    "training-size": {**SIZED, "retriever": "baselines"},
+    "training-size": {**LOGS, "retriever": "baselines"},
 }
 """By experiment: the policies that it compares and the stages that made their lists."""
 PAIRS = [
@@ -53,7 +53,7 @@ def after(name: str) -> tuple[str, ...]:
 def lists_of(name: str, at: Folders) -> dict[str, Candidates]:
     """The lists that an experiment compares, by their policies."""
     stages = STAGES[name].items()
-    return {policy: load_list(at[of], "unbiased" if policy in SIZED else policy) for policy, of in stages}
+    return {policy: load_list(at[of], "unbiased" if policy in LOGS else policy) for policy, of in stages}
 
 
 def measure(task: Task, *, name: str) -> Report:
@@ -61,7 +61,7 @@ def measure(task: Task, *, name: str) -> Report:
     if name in VARIANTS:
         pq.write_table(_labels(task, VARIANTS[name]), task.out / "labels.parquet")
     if name == "training-size":
-        trained = [{"policy": size, **report_of(task.at[stage])} for size, stage in SIZED.items()]
+        trained = [{"policy": size, **report_of(task.at[stage])} for size, stage in LOGS.items()]
         pq.write_table(pa.Table.from_pylist(trained), task.out / "trained.parquet")
     tests = CandidateSet.load(task.at["tests"])
     outcome = results.measure(task.out, task.at, lists_of(name, task.at), tests)

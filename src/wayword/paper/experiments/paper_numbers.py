@@ -51,9 +51,8 @@ def section(core: Path, labels: Path, propensities: Path, data: Path) -> Section
     results = {name: Results.load(folder) for name, folder in folders}
     read = read_object(data / statistics.FILE)
     ours = {row["split"]: row for row in read["splits"]}.get("ranker", {"samples": 0, "contexts": 0})
-    shown = ("random", "retriever", "unbiased")
     values = {
-        "core": {name: results["core"].estimates[name, 1].value for name in shown},
+        "core": {name: found.value for (name, k), found in results["core"].estimates.items() if k == 1},
         "ours": ours,
         "paper": RANKER,
         "single": read["single"],
