@@ -44,6 +44,7 @@ Columns = Mapping[Key, Floats]
 Statistic = Callable[[list[Key], Floats], Floats]
 POSITIONS = (1, 2, 3, 4, 5)
 """Those of the paper's figures."""
+DIFFERENCES = [Column(f"Difference @{k}", sign=True) for k in CUTOFFS]
 SMALLEST = 0.0005
 """Rounds to 0 in three digits: an interval that is no further from 0 than this shows no difference."""
 
@@ -89,6 +90,10 @@ class Results:
         `bands` are for lines far apart: policies on the same searches vary together, and only their paired difference
         compares close ones."""
         rows = [(self.names[policy], self.estimates[policy, 1], policy == strong) for policy in shown]
+        gaps = [
+            (self.names[a], self.names[b], *(self.differences.get((a, b, k)) for k in CUTOFFS))
+            for a, b in pairs
+        ]
         lines = []
         for policy in drawn or shown:
             line = {j: self.positions[policy, j] for j in POSITIONS if (policy, j) in self.positions}
@@ -105,7 +110,7 @@ class Results:
                 x_ticks=POSITIONS,
                 reference={"Logged query": 1.0},
             ),
-            self._pairs(f"{file}_differences", pairs),
+            Table(f"{file}_differences", ("Policy", "minus", *DIFFERENCES), gaps),
         )
 
     def _utilities(self, name: str, policies: Sequence[str], strong: str) -> Table:
@@ -120,13 +125,6 @@ class Results:
             )
         best = frozenset({policies.index(strong)} if strong in policies else ())
         return Table(name, ("Policy", *(f"Utility@{k}" for k in CUTOFFS), *ways), rows, best)
-
-    def _pairs(self, name: str, wanted: Iterable[tuple[str, str]]) -> Table:
-        """Paired differences, search by search over the same resamples."""
-        differences = (Column(f"Difference @{k}", sign=True) for k in CUTOFFS)
-        gaps = {pair: [self.differences.get((*pair, k)) for k in CUTOFFS] for pair in wanted}
-        rows = [(self.names[one], self.names[other], *gap) for (one, other), gap in gaps.items()]
-        return Table(name, ("Policy", "minus", *differences), rows)
 
 
 def _read(folder: Path, name: str) -> dict[Any, Interval]:

@@ -11,7 +11,7 @@ from wayword.engines import tables
 from wayword.paper.experiments import statistics
 from wayword.paper.features.ranker_features import PAIR_FEATURES
 from wayword.paper.report.exhibits import Cell, Column, Interval, Section, Table
-from wayword.paper.results import NAMES, Results, verdict
+from wayword.paper.results import DIFFERENCES, NAMES, Results, verdict
 from wayword.store.artefact import read_object
 from wayword.utility import CUTOFFS
 
@@ -83,8 +83,7 @@ def _orders(results: Mapping[str, Results]) -> Table:
                 at.setdefault(verdict(gap), []).append(str(k))
         kinds = [kind if len(at) == 1 else f"{kind} at {' and '.join(ks)}" for kind, ks in at.items()]
         rows.append([_stated(pair), *found.values(), "; ".join(kinds)])
-    differences = (Column(f"Difference @{k}", sign=True) for k in CUTOFFS)
-    return Table("paper_orders", ("The paper found", *differences, "Verdict"), rows)
+    return Table("paper_orders", ("The paper found", *DIFFERENCES, "Verdict"), rows)
 
 
 def _beside(results: Mapping[str, Results]) -> Table:
