@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from wayword.paper.report.exhibits import Figure, Section, Table
-from wayword.paper.report.markdown import Document
+from wayword.paper.report.markdown import render
 
 pytest.importorskip("matplotlib")
 
@@ -30,9 +30,7 @@ def shown(small: Theory) -> Section:
 
 
 def text_of(section: Section) -> str:
-    document = Document("t")
-    document.add(section)
-    return document.text
+    return render("t", [section])[0]
 
 
 def test_every_part_has_a_figure_or_a_table_of_its_own(shown: Section) -> None:

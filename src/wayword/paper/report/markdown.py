@@ -6,7 +6,7 @@ there, they are text and never marks.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,6 +16,7 @@ from markupsafe import Markup
 from wayword.paper.report.exhibits import Figure, Section, Table, csv_of, number, shown
 
 TEMPLATES = PackageLoader("wayword.paper")
+Files = dict[str, str]
 
 
 def plain(value: Any) -> Markup:
@@ -36,33 +37,31 @@ def code(text: str) -> Markup:
 FILTERS = {"number": number, "percent": "{:.0%}".format, "amount": partial(shown, sign=True), "code": code}
 
 
-class Document:
-    """The text of a report and the files beside it, filled section by section."""
+def render(title: str, sections: Sequence[Section], loader: BaseLoader = TEMPLATES) -> tuple[str, Files]:
+    """The text of a report, and the files beside it: its tables and figures."""
+    contents = [exhibit for section in sections for exhibit in section.exhibits]
+    exhibits: dict[Any, Any] = {(type(exhibit), exhibit.name): exhibit for exhibit in contents}
+    files: Files = {}
 
-    def __init__(self, title: str, loader: BaseLoader = TEMPLATES) -> None:
-        self.text = f"# {plain(title)}\n"
-        self.files: dict[str, str] = {}
-        made = Environment(loader=loader, autoescape=True, finalize=plain, undefined=StrictUndefined)
-        made.filters |= FILTERS
-        self._template = made.get_template
+    def table(name: str, title: str, note: str = "", caller: Callable[[], str] = str) -> Markup:
+        body = f"{markdown_of(exhibits[Table, name])}\n\n{note}{caller().strip()}".strip()
+        files[f"tables/{name}.csv"] = csv_of(exhibits[Table, name])
+        files[f"tables/{name}.md"] = f"# {plain(title)}\n\n{body}\n"
+        return Markup(f"\n\n### {plain(title)}\n\n{body}\n\n")  # noqa: S704 - of escaped parts
 
-    def add(self, section: Section) -> None:
-        """Append a section, its tables and its figures."""
-        exhibits: dict[Any, Any] = {(type(one), one.name): one for one in section.exhibits}
+    def figure(name: str, title: str, note: str = "", caller: Callable[[], str] = str) -> Markup:
+        files[f"figures/{name}.svg"] = exhibits[Figure, name].svg
+        image = f"![{plain(exhibits[Figure, name].description)}](figures/{name}.svg)"
+        return Markup(f"\n\n### {plain(title)}\n\n{note}{caller().strip()}\n\n{image}\n\n")  # noqa: S704 - as above
 
-        def table(name: str, title: str, note: str = "", caller: Callable[[], str] = str) -> Markup:
-            body = f"{markdown_of(exhibits[Table, name])}\n\n{note}{caller().strip()}".strip()
-            self.files[f"tables/{name}.csv"] = csv_of(exhibits[Table, name])
-            self.files[f"tables/{name}.md"] = f"# {plain(title)}\n\n{body}\n"
-            return Markup(f"\n\n### {plain(title)}\n\n{body}\n\n")  # noqa: S704 - of escaped parts
-
-        def figure(name: str, title: str, note: str = "", caller: Callable[[], str] = str) -> Markup:
-            self.files[f"figures/{name}.svg"] = exhibits[Figure, name].svg
-            image = f"![{plain(exhibits[Figure, name].description)}](figures/{name}.svg)"
-            return Markup(f"\n\n### {plain(title)}\n\n{note}{caller().strip()}\n\n{image}\n\n")  # noqa: S704 - as above
-
-        text = self._template(f"{section.name}.md.jinja").render(**section.values, table=table, figure=figure)
-        self.text += "\n" + re.sub(r"\n\s*\n", "\n\n", text.strip()) + "\n"
+    made = Environment(loader=loader, autoescape=True, finalize=plain, undefined=StrictUndefined)
+    made.filters |= FILTERS
+    made.globals |= {"table": table, "figure": figure}
+    texts = [f"# {plain(title)}"]
+    for section in sections:
+        text = made.get_template(f"{section.name}.md.jinja").render(**section.values)
+        texts.append(re.sub(r"\n\s*\n", "\n\n", text.strip()))
+    return "\n\n".join(texts) + "\n", files
 
 
 def markdown_of(table: Table) -> str:

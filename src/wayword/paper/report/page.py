@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from wayword.errors import WorkspaceError
 from wayword.paper.report.exhibits import Section, Table
-from wayword.paper.report.markdown import TEMPLATES, Document
+from wayword.paper.report.markdown import TEMPLATES, render
 from wayword.store.artefact import write_atomically
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
@@ -36,18 +36,16 @@ def write(out: Path, title: str, sections: Sequence[Section], loader: BaseLoader
     _check(sections)
     if out.exists() and not out.is_dir():
         raise WorkspaceError(f"{out} is a file; expected a folder for the report. Give another.")
-    document = Document(title, loader)
-    for section in sections:
-        document.add(section)
-    page = page_of(document.text, [section.name for section in sections[1:]], document.files)
-    for name, text in document.files.items():
+    report, files = render(title, sections, loader)
+    page = page_of(report, [section.name for section in sections[1:]], files)
+    for name, text in files.items():
         (out / name).parent.mkdir(parents=True, exist_ok=True)
         write_atomically(out / name, text)
-    for name in sorted(_earlier(out / "report.md") - document.files.keys()):
+    for name in sorted(_earlier(out / "report.md") - files.keys()):
         if (out / name).is_file() and not (out / name).is_symlink():
             (out / name).unlink()
     out.mkdir(parents=True, exist_ok=True)
-    write_atomically(out / "report.md", f"{document.text}\n{_LIST} {' '.join(document.files)} -->\n")
+    write_atomically(out / "report.md", f"{report}\n{_LIST} {' '.join(files)} -->\n")
     write_atomically(out / "report.html", page)
 
 
