@@ -58,7 +58,7 @@ class Task:
         return self.preset.settings
 
     def retrievers(self) -> Retrievers:
-        """The queries, and the retriever of the log without the column."""
+        """The queries, and the trained retriever."""
         return Retrievers.load(self.at, self.config.retriever)
 
     def typed(self, numbers: NDArray[np.int32]) -> pa.Table:
@@ -152,6 +152,7 @@ def write_baselines(task: Task) -> Report:
     config, retrievers = task.config, task.retrievers()
     counts = popularity(task.at["rankings"], "retriever", "ranker")
     numbers = CandidateSet.load(task.at["tests"]).contexts
+    typed = task.typed(numbers)
     policies: dict[str, UnfilteredPolicy] = {
         "random": Shuffled(retrievers.trained, config.retriever.candidates, config.evaluation.seed),
         "popular": RetrieverPolicy(PopularRetriever(retrievers.texts, counts)),
@@ -159,7 +160,7 @@ def write_baselines(task: Task) -> Report:
     }
     for done, (name, policy) in enumerate(policies.items()):
         task.progress.advance(done, len(policies) + 1)
-        save_list(task.out, name, policy.complete(task.typed(numbers), DEEPEST))
+        save_list(task.out, name, policy.complete(typed, DEEPEST))
     with tables_in(task.out) as engine:
         fetch_numbered(engine, task.at)
         best = ceiling(engine, task.at["world"] / TRUTH, numbers, config.prefixes, DEEPEST)
