@@ -146,7 +146,9 @@ def test_corrections_are_those_of_the_loop(counted: Counted, typed: str, edits: 
         for number, query in enumerate(sorted(counted))
         if counted[query] and (from_beginning if edits == 1 else after_the_first)(typed, query) <= edits
     ]
-    assert built(counted).within_edits(typed, edits).tolist() == expected
+    matcher = built(counted)
+    rows = matcher.within_edits(code_points([typed]).read_only().values, edits)
+    assert matcher.matchable[rows].tolist() == expected
 
 
 @given(queries, text)
@@ -180,13 +182,6 @@ def test_the_most_similar_are_kept_and_too_common_words_are_ignored(
     monkeypatch.setattr(word_index, "TOO_COMMON", 5)
     assert index.similar(code_points(["shoe xyz"]).values)[0].tolist() == []
     assert index.similar(code_points(["shoe red xyz"]).values)[0].tolist() == [0]
-
-
-@given(queries, text)
-def test_prefix_range_covers_all_queries(counted: Counted, typed: str) -> None:
-    low, high = built(counted).prefix_range(typed)
-    expected = [number for number, query in enumerate(sorted(counted)) if query.startswith(typed)]
-    assert list(range(low, high)) == expected
 
 
 @pytest.mark.parametrize(
@@ -242,7 +237,6 @@ def test_what_is_loaded_is_what_was_saved(
     assert {path.suffix for path in folder.iterdir()} == {".npy"}
     for prefix in typed:
         assert plain(loaded.matches(prefix)) == plain(saved.matches(prefix))
-        assert loaded.prefix_range(prefix) == saved.prefix_range(prefix)
 
 
 def hostile() -> list[str]:

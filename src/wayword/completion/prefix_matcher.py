@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 
 from wayword.completion.trie import (
     Trie,
-    bare_trie,
     build_trie,
     code_points,
     code_points_of,
@@ -92,16 +91,6 @@ class PrefixMatcher:
         matchable = load_array(folder / "wanted.npy", np.int32, below=len(texts))
         return cls(texts, matchable, WordIndex.load(folder, len(matchable)))
 
-    def prefix_range(self, prefix: str) -> tuple[int, int]:
-        """Return the range [low, high) of all queries that start with or equal the prefix, matchable or not.
-
-        >>> PrefixMatcher.build(["mail", "map", "music"], np.zeros(3, bool)).prefix_range("ma")
-        (0, 2)
-        """
-        typed = code_points_of(prefix)
-        length, low, high, _ = walk(bare_trie(self._texts), typed)
-        return (low, high) if length == len(typed) else (low, low)
-
     def matches(self, prefix: str) -> Matches:
         """Match by the first strategy that succeeds; the result is empty if none does."""
         typed = code_points_of(prefix)
@@ -114,10 +103,6 @@ class PrefixMatcher:
         """Run all strategies, whether or not an earlier one succeeds: (source, rows, weights) of each."""
         return self._strategies(code_points_of(prefix))
 
-    def within_edits(self, prefix: str, edits: int) -> NDArray[np.int32]:
-        """Return the matchable queries that start with a text at most `edits` edits from the prefix."""
-        return self.matchable[self._within_edits(code_points_of(prefix), edits)]
-
     def _strategies(
         self, typed: NDArray[np.int32]
     ) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.float32]]]:
@@ -127,16 +112,19 @@ class PrefixMatcher:
             yield "exact", *_equal_weights(np.arange(low, high))
         edits = allowed_edits(len(typed))
         if edits >= 1:
-            yield "typo", *_equal_weights(self._within_edits(typed, 1))
+            yield "typo", *_equal_weights(self.within_edits(typed, 1))
         yield "words", *_equal_weights(self._words.containing(typed, corrected=False))
         if edits >= 2 and not self._words.knows(typed):
-            yield "typo", *_equal_weights(self._within_edits(typed, 2))
+            yield "typo", *_equal_weights(self.within_edits(typed, 2))
         yield "words", *_equal_weights(self._words.containing(typed, corrected=True))
         yield "similar", *self._words.similar(typed)
         yield "shorter", *_equal_weights(np.arange(low, high if length else low))
 
-    def _within_edits(self, typed: NDArray[np.int32], edits: int) -> NDArray[np.int64]:
-        """Keep the first character unedited for two edits, or where the budget of visits is exhausted."""
+    def within_edits(self, typed: NDArray[np.int32], edits: int) -> NDArray[np.int64]:
+        """Return the rows of the queries that start with a text at most `edits` edits from the typed one.
+
+        The first character is not edited for two edits, or where the budget of visits is exhausted.
+        """
         ranges, visits = np.zeros((0, 2), np.int64), MAX_VISITS
         if edits == 1:
             ranges, visits = within_edits(self._trie, typed, edits, 0, False, MAX_VISITS)
