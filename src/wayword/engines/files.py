@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from wayword.errors import LogError
+from wayword.store import disk
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 JSON_LINES = (".jsonl", ".ndjson")
@@ -24,6 +25,7 @@ ROW = "input_row"
 
 def kind_of(path: Path) -> str:
     """The suffix that determines the format of a file, without `.gz`."""
+    disk.check_name(path)
     if path.is_dir():
         raise LogError(f"{path} is a folder; expected a file.")
     if not path.is_file():

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from wayword.errors import WaywordError
+from wayword.errors import WaywordError, WorkspaceError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -42,6 +42,18 @@ def refusal(problem: BaseException) -> str | None:
                 return f"No permission{where} ({cause.strerror}). Choose a place that you may write to."
             return f"Cannot use a file or folder{where} ({cause.strerror})."
     return None
+
+
+def check_name(path: Path) -> None:
+    """Raise an error for a path that is not UTF-8 or has a NUL: the libraries that read and write take no other."""
+    try:
+        name = str(path.absolute()).encode()
+    except UnicodeEncodeError:
+        name = b"\0"
+    if b"\0" in name:
+        raise WorkspaceError(
+            f"Found the path {str(path)!r}; expected one in UTF-8 and without NUL. Rename the file or folder."
+        )
 
 
 def prove_room(folder: Path) -> None:

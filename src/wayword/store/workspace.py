@@ -13,6 +13,7 @@ import fcntl
 import hashlib
 import json
 import re
+import shlex
 import shutil
 import time
 from collections.abc import Iterator
@@ -112,12 +113,15 @@ def _damaged(path: Path, problem: str) -> str:
 
 def _read_manifest(path: Path) -> dict[str, Any]:
     file = path / MANIFEST
+    disk.check_name(path)
     if not path.is_dir():
-        raise WorkspaceError(f"There is no workspace {path}. Make one with `wayword run --out {path} …`.")
+        raise WorkspaceError(
+            f"There is no workspace {path}. Make one with `wayword run --out {shlex.quote(str(path))} …`."
+        )
     if not file.exists():
         state = "is unfinished" if (path / ARTEFACTS).exists() else "is not a Wayword workspace"
         raise WorkspaceError(
-            f"The folder {path} {state}: it has no {MANIFEST}. Run `wayword run --out {path} …`."
+            f"The folder {path} {state}: it has no {MANIFEST}. Run `wayword run --out {shlex.quote(str(path))} …`."
         )
     manifest = read_object(file)
     written = manifest.get("format")
@@ -203,6 +207,7 @@ def building(path: Path | str, reporter: Progress) -> Iterator[Build]:
     A full disk or a missing permission becomes a `WorkspaceError`, whichever library was writing.
     """
     path = Path(path)
+    disk.check_name(path)
     try:
         _refuse_foreign(path)
         (path / ARTEFACTS).mkdir(parents=True, exist_ok=True)
