@@ -10,11 +10,13 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from wayword.store.input_file import InputFile
+
 
 class Engine(Protocol):
     """The operations that stages use."""
 
-    def read(self, table: str, path: Path) -> None:
+    def read(self, table: str, path: Path | InputFile) -> None:
         """Create `table` from a Parquet, CSV, TSV or JSON Lines file, with a 0-based column `input_row`.
 
         Parquet keeps its types; the others give text; an empty unquoted field of a CSV file is null.

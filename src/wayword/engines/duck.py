@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from wayword.engines import files
 from wayword.errors import LogError, WaywordError
+from wayword.store.input_file import InputFile
 
 _CSV = """read_csv(:path, columns = {columns}, delim = {delimiter}, auto_detect = false, header = true, quote = '"',
     escape = '"', comment = '', nullstr = '', allow_quoted_nulls = false, compression = {compression})"""
@@ -39,26 +40,27 @@ class DuckDB:
         self._connection = duckdb.connect(config=settings)
         self._connection.execute("SET TimeZone = 'UTC'")  # the same log gives the same tables everywhere
 
-    def read(self, table: str, path: Path) -> None:
+    def read(self, table: str, path: Path | InputFile) -> None:
         """See `Engine.read`."""
-        kind = files.kind_of(path)
+        source = InputFile.of(path)
+        kind = files.kind_of(source)
         alias = Path(tempfile.mkdtemp(dir=self._spill.name)) / f"input{kind}"
-        alias.symlink_to(path.absolute())  # DuckDB interprets characters such as * and = in a path
+        alias.symlink_to(source.opened)  # DuckDB interprets characters such as * and = in a path
         try:
             self._execute(
                 f"CREATE OR REPLACE TABLE {table} AS SELECT row_number() OVER () - 1 AS {files.ROW}, * "
-                f"FROM {self._reader(kind, path, str(alias))}",
+                f"FROM {self._reader(kind, source, str(alias))}",
                 {"path": str(alias)},
             )
         except duckdb.Error as problem:
-            raise LogError(f"Cannot read {path}: {_brief(problem, str(alias), path)}") from problem
+            raise LogError(f"Cannot read {path}: {_brief(problem, str(alias), source.path)}") from problem
 
-    def _reader(self, kind: str, path: Path, alias: str) -> str:
+    def _reader(self, kind: str, path: InputFile, alias: str) -> str:
         """SQL for the rows of a file; CSV and JSON values are text, so that no type is inferred from a sample."""
         if kind == files.PARQUET:
             files.names_in_parquet(path)
             return _PARQUET
-        compression = _text("gzip" if files.is_compressed(path) else "none")
+        compression = _text("gzip" if files.is_compressed(path.path) else "none")
         if kind in files.JSON_LINES:
             names = self._json_names(_JSON_OBJECTS.format(compression=compression), path, alias)
             return _JSON.format(columns=_all_text(names), compression=compression)
@@ -66,7 +68,7 @@ class DuckDB:
         columns = _all_text(files.names_in_header(path, delimiter))
         return _CSV.format(columns=columns, delimiter=_text(delimiter), compression=compression)
 
-    def _json_names(self, objects: str, path: Path, alias: str) -> list[str]:
+    def _json_names(self, objects: str, path: InputFile, alias: str) -> list[str]:
         """The keys of all lines, in order of first occurrence."""
         other = self._execute(
             f"SELECT json FROM {objects} WHERE json_type(json) <> 'OBJECT' LIMIT 1", {"path": alias}

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from wayword.errors import LogError
-from wayword.store import disk
+from wayword.store.input_file import InputFile
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 JSON_LINES = (".jsonl", ".ndjson")
@@ -23,20 +23,16 @@ ROW = "input_row"
 """Column added to every table that is read: the 0-based row number in the file."""
 
 
-def kind_of(path: Path) -> str:
+def kind_of(file: InputFile) -> str:
     """The suffix that determines the format of a file, without `.gz`."""
-    disk.check_name(path)
-    if path.is_dir():
-        raise LogError(f"{path} is a folder; expected a file.")
-    if not path.is_file():
-        raise LogError(f"There is no file {path}.")
+    path = file.path
     kind = path.with_suffix("").suffix.lower() if is_compressed(path) else path.suffix.lower()
     known = (PARQUET, *DELIMITERS, *JSON_LINES)
     if kind not in known or (kind == PARQUET and is_compressed(path)):
         raise LogError(
             f"Found {path.name}; expected a file ending in {', '.join(known)} (CSV and JSON may be .gz)."
         )
-    if path.stat().st_size == 0:
+    if file.size == 0:
         raise LogError(f"{path} is empty: it has 0 bytes. Expected columns and at least one row.")
     return kind
 
@@ -46,11 +42,11 @@ def is_compressed(path: Path) -> bool:
     return path.suffix.lower() == ".gz"
 
 
-def names_in_header(path: Path, delimiter: str) -> list[str]:
+def names_in_header(path: InputFile, delimiter: str) -> list[str]:
     """Column names of a CSV or TSV file: its first record."""
     try:
-        with (gzip.open if is_compressed(path) else open)(
-            path, "rt", encoding="utf-8-sig", newline=""
+        with (gzip.open if is_compressed(path.path) else open)(
+            path.opened, "rt", encoding="utf-8-sig", newline=""
         ) as file:
             return distinct(next(csv.reader(file, delimiter=delimiter), []), path)
     except UnicodeDecodeError as problem:
@@ -59,15 +55,15 @@ def names_in_header(path: Path, delimiter: str) -> list[str]:
         raise LogError(f"Cannot read {path}: {problem}") from problem
 
 
-def names_in_parquet(path: Path) -> list[str]:
+def names_in_parquet(path: InputFile) -> list[str]:
     """Column names of a Parquet file."""
     try:
-        return distinct(pq.read_schema(path).names, path)
+        return distinct(pq.read_schema(path.opened).names, path)
     except (OSError, pa.ArrowException) as problem:
         raise LogError(f"Cannot read {path}: {problem}") from problem
 
 
-def distinct(names: Sequence[str], path: Path) -> list[str]:
+def distinct(names: Sequence[str], path: InputFile) -> list[str]:
     """Validate column names: none may be empty, reserved, or equal to another but for case."""
     if not names:
         raise LogError(f"{path} is empty: it has no columns. Expected columns and at least one row.")

@@ -30,6 +30,7 @@ from wayword.logs.log import forms
 from wayword.logs.prefixes import table_of_cuts
 from wayword.propensity.exposure import exposure
 from wayword.store.compressed_rows import WeightedRows
+from wayword.store.input_file import InputFile
 
 LAW = ("query", "document", "mass")
 """The columns of every truth table; any further column is a context column of the simulated log."""
@@ -37,7 +38,7 @@ LAW = ("query", "document", "mass")
 
 def ceiling(
     engine: Engine,
-    truth: Path,
+    truth: Path | InputFile,
     contexts: NDArray[np.int32],
     config: PrefixConfig,
     k: int,
@@ -74,7 +75,9 @@ def _completions(engine: Engine, contexts: NDArray[np.int32]) -> WeightedRows:
     return WeightedRows(starts, query, np.ones(len(query), np.float32))
 
 
-def true_demand(engine: Engine, truth: Path, contexts: NDArray[np.int32], config: PrefixConfig) -> csr_array:
+def true_demand(
+    engine: Engine, truth: Path | InputFile, contexts: NDArray[np.int32], config: PrefixConfig
+) -> csr_array:
     """The true demand of each numbered context (rows) for each document (columns), up to a factor."""
     if engine.arrow("SELECT count(*) AS n FROM numbered_searches WHERE prefix IS NOT NULL")["n"][0].as_py():
         raise LogError(

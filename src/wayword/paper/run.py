@@ -5,6 +5,7 @@ import resource
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from wayword.progress import Progress
 from wayword.rankings.document_ranker import RANKERS
 from wayword.simulation.simulate import CLICKS, RANKINGS, write_world
 from wayword.simulation.worlds import XMC, open_world
-from wayword.store.artefact import digest_of_file
+from wayword.store.input_file import InputFile
 from wayword.store.stage import Folders, Report, Stage
 from wayword.store.workspace import Build, building
 
@@ -58,7 +59,7 @@ def _make(build: Build, planned: Mapping[str, Stage], name: str) -> Path:
         stage = planned[name]
         for earlier in stage.after:
             _make(build, planned, earlier)
-        build.stage(name, Stage(stage.inputs, _timed(stage.make), stage.after))
+        build.stage(name, replace(stage, make=_timed(stage.make)))
     return build.folders[name]
 
 
@@ -91,15 +92,19 @@ def _worlds(chosen: Preset, reporter: Progress) -> dict[str, Stage]:
         return {}
 
     inputs = {"world": chosen.world, "clicks": chosen.clicks, "seed": chosen.seed, "labels": chosen.labels}
-    inputs |= {"ranker": chosen.document_ranker, "files": _files_of(chosen.world)}
+    files = _files_of(chosen.world)
+    hashes = {file.path.name: file.digest for file in files}
+    inputs |= {"ranker": chosen.document_ranker, "files": hashes}
     rights = {"world": None, f"{PART}world": chosen.part_right}
-    return {n: Stage({**inputs, "part": of}, partial(make, right=of)) for n, of in rights.items()}
+    return {
+        n: Stage({**inputs, "part": of}, partial(make, right=of), files=files) for n, of in rights.items()
+    }
 
 
-def _files_of(world: str) -> dict[str, str]:
-    """The hashes of the files that a world is read from, if it is read from files."""
+def _files_of(world: str) -> tuple[InputFile, ...]:
+    """The files that a world is read from, if it is read from files."""
     files = sorted(Path(world.removeprefix(XMC)).glob("*.json*")) if world.startswith(XMC) else []
-    return {path.name: digest_of_file(path) for path in files}
+    return tuple(InputFile(path) for path in files)
 
 
 def _log_stages(
@@ -107,7 +112,7 @@ def _log_stages(
 ) -> dict[str, Stage]:
     """From the log to the retriever; the world is made for it."""
     world = _make(build, planned, f"{prefix}world")
-    inputs = Inputs(world / CLICKS, world / RANKINGS)
+    inputs = Inputs.at(world / CLICKS, world / RANKINGS)
     stages = {
         **learning_stages(chosen.settings, inputs, reporter),
         **paper_stages(chosen.settings, False, reporter),
@@ -117,10 +122,10 @@ def _log_stages(
         return lambda new, at: make(new, part_of(at))
 
     return {
-        prefix + name: Stage(
-            stage.inputs,
-            of_part(stage.make) if prefix else stage.make,
-            tuple(prefix + earlier for earlier in stage.after),
+        prefix + name: replace(
+            stage,
+            make=of_part(stage.make) if prefix else stage.make,
+            after=tuple(prefix + earlier for earlier in stage.after),
         )
         for name, stage in stages.items()
     }

@@ -13,6 +13,7 @@ from wayword.logs.columns import as_text
 from wayword.progress import Progress
 from wayword.rankings import table as rankings
 from wayword.rankings.document_ranker import RANKERS, DocumentRanker, ranker_named
+from wayword.store.input_file import InputFile
 from wayword.store.stage import Folders, Report
 
 
@@ -21,8 +22,8 @@ def write(
     at: Folders,
     config: RankingsConfig,
     *,
-    exported: Path | None,
-    documents: Path | None,
+    exported: Path | InputFile | None,
+    documents: Path | InputFile | None,
     rankers: Mapping[str, DocumentRanker] = RANKERS,
     judged: bool = False,
     lenient: bool = False,
@@ -58,7 +59,7 @@ def write(
     }
 
 
-def _documents(engine: Engine, path: Path) -> pa.Table:
+def _documents(engine: Engine, path: Path | InputFile) -> pa.Table:
     """Read a document table: `document` (the id), `title`, and optionally `name`, which is searched too."""
     engine.read("described", path)
     names = [name for name in engine.columns("described") if name != "input_row"]

@@ -18,6 +18,7 @@ from wayword.logs.columns import as_text
 from wayword.logs.log import forms
 from wayword.progress import SILENT, Progress
 from wayword.rankings.document_ranker import DocumentRanker
+from wayword.store.input_file import InputFile
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class MismatchRules:
     judged: bool = False
 
 
-def read(engine: Engine, path: Path) -> None:
+def read(engine: Engine, path: Path | InputFile) -> None:
     """Step `ranked` (raw_query, document, rank): read and validate an exported table."""
     engine.read("raw_rankings", path)
     names = [name for name in engine.columns("raw_rankings") if name != "input_row"]

@@ -95,15 +95,22 @@ class Workspace:
         """The settings with which the workspace was made."""
         return Config.parse(self.manifest["settings"])
 
+    def check(self, *stages: str) -> None:
+        """Raise `WorkspaceError` unless the artefacts of these stages are what was written, by their hashes."""
+        for stage in stages:
+            if problem := damage(self.folder(stage), thorough=True):
+                raise WorkspaceError(_damaged(self.path, problem))
+
     @contextmanager
     def reading(self) -> Iterator[None]:
         """Name the damaged file if reading artefacts fails because of one."""
         try:
             yield
         except Exception as problem:
-            for stage in self.manifest["stages"]:
-                if damaged := damage(self.folder(stage), thorough=True):
-                    raise WorkspaceError(_damaged(self.path, damaged)) from problem
+            try:
+                self.check(*self.manifest["stages"])
+            except WorkspaceError as damaged:
+                raise damaged from problem
             raise
 
 
@@ -176,7 +183,7 @@ class Build:
         started = time.monotonic()
         if not reused:
             at = {earlier: self.folders[earlier] for earlier in stage.after}
-            make_whole(folder, lambda new: stage.make(new, at))
+            make_whole(folder, lambda new: stage.fill(new, at))
             self.made.append(name)
         seconds = time.monotonic() - started
         self.reporter.end(name, reused=reused, seconds=seconds)
