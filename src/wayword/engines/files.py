@@ -4,8 +4,10 @@ Engines compare column names without case and silently rename duplicates, so fil
 here.
 """
 
+import codecs
 import csv
 import gzip
+import io
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +21,8 @@ from wayword.store.input_file import InputFile
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 JSON_LINES = (".jsonl", ".ndjson")
 PARQUET = ".parquet"
+LONGEST_HEADER = 1 << 20
+"""Bytes of the first record of a CSV file; a longer one is refused rather than read."""
 ROW = "input_row"
 """Column added to every table that is read: the 0-based row number in the file."""
 
@@ -45,14 +49,22 @@ def is_compressed(path: Path) -> bool:
 def names_in_header(path: InputFile, delimiter: str) -> list[str]:
     """Column names of a CSV or TSV file: its first record."""
     try:
-        with (gzip.open if is_compressed(path.path) else open)(
-            path.opened, "rt", encoding="utf-8-sig", newline=""
-        ) as file:
-            return distinct(next(csv.reader(file, delimiter=delimiter), []), path)
+        with gzip.open(path.opened) if is_compressed(path.path) else path.opened.open("rb") as file:
+            head = file.read(LONGEST_HEADER + 1)
+        cut = len(head) > LONGEST_HEADER
+        text = io.StringIO(
+            codecs.getincrementaldecoder("utf-8-sig")().decode(head, final=not cut), newline=""
+        )
+        names = next(csv.reader(text, delimiter=delimiter), [])
     except UnicodeDecodeError as problem:
         raise LogError(f"{path} is not UTF-8 text ({problem}). Save it as UTF-8.") from problem
     except (OSError, EOFError, zlib.error, csv.Error) as problem:
         raise LogError(f"Cannot read {path}: {problem}") from problem
+    if cut and not text.read(1):
+        raise LogError(
+            f"The first line of {path} has more than {LONGEST_HEADER:,} bytes; expected the names of the columns."
+        )
+    return distinct(names, path)
 
 
 def names_in_parquet(path: InputFile) -> list[str]:

@@ -9,6 +9,7 @@ from wayword.config import RankingsConfig
 from wayword.engines import Engine, tables
 from wayword.engines.tables import tables_in
 from wayword.errors import LogError
+from wayword.logs import column_types
 from wayword.logs.columns import as_text
 from wayword.progress import Progress
 from wayword.rankings import table as rankings
@@ -67,6 +68,8 @@ def _documents(engine: Engine, path: Path | InputFile) -> pa.Table:
         raise LogError(
             f"{path} has the columns {', '.join(names)}; expected document and title. Rename them."
         )
+    used = dict.fromkeys(("document", "name", "title"), column_types.TEXT)
+    column_types.check(engine, "described", used, source=str(path))
     texts = [name for name in names if name in ("name", "title")]
     columns = ", ".join(f"coalesce({as_text(engine, 'described', name)}, '') AS {name}" for name in texts)
     return engine.arrow(
