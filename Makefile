@@ -52,10 +52,11 @@ $(UV): requirements-uv.lock
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	touch $@
 
-# The extra `bert` comes by pip, whose find-links can offer a CPU build of torch; uv does not look there.
-# Only a build of torch from PyPI needs the CUDA libraries.
+# The extra `bert` comes by pip, whose find-links can offer a CPU build of torch; uv does not look there. Where there is
+# none, torch comes from PyPI, and on Linux needs the CUDA libraries.
 BERT := .uv/bin/python -m pip --python $(BIN)/python install --quiet --require-hashes --no-deps --requirement
-.venv/.bert: .venv/.installed requirements-bert.lock requirements-cuda.lock
+.venv/.bert: .venv/.installed requirements-torch-cpu.lock requirements-bert.lock requirements-cuda.lock
+	$(BERT) requirements-torch-cpu.lock --no-index 2>/dev/null || echo "Found no CPU build of torch; taking PyPI's."
 	$(BERT) requirements-bert.lock
 	$(BIN)/python -c "from importlib.metadata import version as v; exit('+cpu' not in v('torch'))" || \
 	  $(BERT) requirements-cuda.lock

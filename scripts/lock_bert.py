@@ -1,7 +1,7 @@
 """Write the locks of the extra `bert` from requirements-bert.txt: `python scripts/lock_bert.py UV`.
 
 requirements-bert.lock has everything but the CUDA libraries that a build of torch from PyPI needs on Linux; those are
-in requirements-cuda.lock. Hashes that requirements-bert.txt gives are added to those of PyPI.
+in requirements-cuda.lock.
 """
 
 import re
@@ -34,10 +34,7 @@ def entries(text: str) -> dict[str, str]:
 def lock(uv: str) -> None:
     """Compile and split."""
     made = subprocess.run([uv, *COMPILE.split(), GIVEN], cwd=ROOT, check=True, capture_output=True, text=True)
-    locked, given = entries(made.stdout), entries((ROOT / GIVEN).read_text())
-    for name, entry in given.items():
-        for more in re.findall(r"--hash=\S+", entry):
-            locked[name] = locked[name].rstrip("\n") + f" \\\n    {more}\n"
+    locked = entries(made.stdout)
     for file, wanted in ((LOCK, False), (CUDA, True)):
         chosen = (entry for name, entry in locked.items() if bool(ONLY_CUDA.match(name)) is wanted)
         (ROOT / file).write_text("".join(chosen))

@@ -9,7 +9,6 @@ and the manifest is swapped only when all stages are. So a run that is killed at
 result in place, and the next run continues after the last finished stage.
 """
 
-import fcntl
 import hashlib
 import json
 import re
@@ -217,14 +216,10 @@ def building(path: Path | str, reporter: Progress) -> Iterator[Build]:
     disk.check_name(path)
     try:
         _refuse_foreign(path)
-        (path / ARTEFACTS).mkdir(parents=True, exist_ok=True)
-        with (path / ".lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise WorkspaceError(
-                    f"Another run is writing {path}. Wait for it, or choose another folder."
-                ) from None
+        disk.make_folder(path / ARTEFACTS)
+        with disk.locked(path) as free:
+            if not free:
+                raise WorkspaceError(f"Another run is writing {path}. Wait for it, or choose another folder.")
             for left in [*(path / ARTEFACTS).glob(f"{UNFINISHED}*"), *path.glob(f".{MANIFEST}.*.new")]:
                 shutil.rmtree(left) if left.is_dir() else left.unlink()
             yield Build(path, reporter)
