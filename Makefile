@@ -31,25 +31,35 @@ format: install           ## format the code and mend what can be mended
 
 install: .venv/.installed ## create the locked environment in .venv
 
-lock: $(UV)               ## renew requirements.lock from pyproject.toml
-	$(UV) pip compile pyproject.toml --group dev --extra pecos --extra report --universal --python-version 3.11 \
-	  --generate-hashes --no-header --no-annotate --upgrade --quiet --output-file requirements.lock
+LOCK := --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet
 
-$(UV):
-	$(PYTHON) -m venv .uv
-	.uv/bin/python -m pip install --quiet uv
+lock: $(UV)               ## renew the locks: versions and hashes of all that is installed
+	$(UV) pip compile --no-config requirements-uv.txt $(LOCK) --output-file requirements-uv.lock
+	$(UV) pip compile pyproject.toml --group dev --group build --extra pecos --extra report $(LOCK) --upgrade \
+	  --output-file requirements.lock
+	$(PYTHON) scripts/lock_bert.py $(UV)
+
+$(UV): requirements-uv.lock
+	$(PYTHON) -m venv --clear .uv
+	.uv/bin/python -m pip install --quiet --require-hashes --requirement requirements-uv.lock
+	touch $@
 
 .venv/.installed: $(UV) requirements.lock pyproject.toml
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info[:2] not in ((3, 11), (3, 12)))" || \
 	  { echo "Wayword needs Python 3.11 or 3.12; $(PYTHON) is another. Try: make PYTHON=python3.12 ..."; exit 1; }
 	test -x $(BIN)/python || $(UV) venv --quiet --python $(PYTHON) .venv
-	$(UV) pip sync --quiet --python $(BIN)/python requirements.lock
-	$(UV) pip install --quiet --python $(BIN)/python --no-deps --editable .
+	$(UV) pip sync --quiet --require-hashes --python $(BIN)/python requirements.lock
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	touch $@
 
-# The extra `bert` comes by pip, whose find-links can offer a CPU build of torch; uv does not look there.
-.venv/.bert: .venv/.installed requirements-bert.txt
-	.uv/bin/python -m pip --python $(BIN)/python install --quiet --requirement requirements-bert.txt
+# The extra `bert` comes by pip, whose find-links can offer a CPU build of torch; uv does not look there. Where there is
+# none, torch comes from PyPI, and on Linux needs the CUDA libraries.
+BERT := .uv/bin/python -m pip --python $(BIN)/python install --quiet --require-hashes --no-deps --requirement
+.venv/.bert: .venv/.installed requirements-torch-cpu.lock requirements-bert.lock requirements-cuda.lock
+	$(BERT) requirements-torch-cpu.lock --no-index 2>/dev/null || echo "Found no CPU build of torch; taking PyPI's."
+	$(BERT) requirements-bert.lock
+	$(BIN)/python -c "from importlib.metadata import version as v; exit('+cpu' not in v('torch'))" || \
+	  $(BERT) requirements-cuda.lock
 	touch $@
 
 .PHONY: help demo reproduce test test-all check format install lock

@@ -82,7 +82,7 @@ def run_stage(name: str, data: Path, workspace: Path) -> dict[str, float]:
     from wayword.progress import Progress
     from wayword.store.workspace import building
 
-    inputs = Inputs(data / "clicks.parquet", data / "rankings.parquet")
+    inputs = Inputs.at(data / "clicks.parquet", data / "rankings.parquet")
     settings = Config.parse({"prefixes": {"start": "first-word"}})
     planned = pipeline.stages(settings, inputs, Progress())
     result: dict[str, float] = {}

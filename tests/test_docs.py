@@ -5,6 +5,7 @@ import importlib.util
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from types import ModuleType
 
@@ -183,3 +184,41 @@ def test_no_file_names_a_registry() -> None:
     lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     assert "://" not in lock
     assert re.search(r"^libpecos==", lock, flags=re.MULTILINE)
+
+
+LOCKS = sorted(path.name for path in ROOT.glob("requirements*.lock"))
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_every_locked_requirement_has_an_exact_version_and_a_hash(name: str) -> None:
+    entries = re.findall(
+        r"^[a-z0-9](?:.*\\\n)*.*", (ROOT / name).read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
+    assert entries
+    for entry in entries:
+        assert re.match(
+            r"[a-z0-9.-]+==[^ ]+ (?:; .* )?\\\n(?: {4}--hash=sha256:[0-9a-f]{64}(?: \\\n|$))+$", entry
+        ), entry
+
+
+def test_the_locks_agree_and_hold_all_that_is_installed_by_name() -> None:
+    def versions(name: str) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        text = (ROOT / name).read_text(encoding="utf-8")
+        for package, version in re.findall(r"^([a-z0-9.-]+)==([^ \n]+)", text, flags=re.MULTILINE):
+            found.setdefault(package, set()).add(version)
+        return found
+
+    main, bert = versions("requirements.lock"), versions("requirements-bert.lock")
+    assert {name: main[name] for name in main.keys() & bert.keys()} == {
+        name: bert[name] for name in main.keys() & bert.keys()
+    }
+    given = versions("requirements-bert.txt") | versions("requirements-torch-cpu.lock")
+    assert given.items() <= bert.items()
+    assert versions("requirements-uv.txt") == versions("requirements-uv.lock")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert project["build-system"]["requires"] == [f"hatchling=={version}" for version in main["hatchling"]]
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    installs = [line for line in makefile.splitlines() if re.search(r"pip\b.* (?:install|sync) ", line)]
+    assert len(installs) == 4
+    assert all("--require-hashes" in line or "--no-build-isolation" in line for line in installs)

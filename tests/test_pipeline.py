@@ -243,7 +243,7 @@ def test_a_stage_reads_the_artefacts_that_it_declares_and_no_other(
     name: str, world: Path, undisturbed: Made, tmp_path: Path
 ) -> None:
     config = Config.load(undisturbed.path.parent / "wayword.toml")
-    inputs = Inputs(world / "clicks.parquet", world / "rankings.parquet")
+    inputs = Inputs.at(world / "clicks.parquet", world / "rankings.parquet")
     stage = pipeline.stages(config, inputs, Progress())[name]
     workspace = Workspace.open(undisturbed.path)
     at = {earlier: shutil.copytree(workspace.folder(earlier), tmp_path / earlier) for earlier in stage.after}

@@ -49,8 +49,7 @@ def run(
     settings = config if isinstance(config, Config) else Config.load(config)
     settings = with_paper(settings) if paper else settings
     reporter = reporter or Progress()
-    exported, described, law = (Path(p) if p is not None else None for p in (rankings, documents, truth))
-    inputs = Inputs(Path(log), exported, described, law, judged=judged, lenient=lenient)
+    inputs = Inputs.at(log, rankings, documents, truth, judged=judged, lenient=lenient)
     if inputs.rankings is None and inputs.documents is None:
         raise ConfigError(
             "Found neither rankings nor documents; give a rankings table, or documents for the embedded ranker."

@@ -22,7 +22,7 @@ from wayword.progress import Progress
 from wayword.propensity import stage as propensity
 from wayword.rankings import stage as rankings_stage
 from wayword.rankings.document_ranker import RANKERS, DocumentRanker
-from wayword.store.artefact import digest_of_file
+from wayword.store.input_file import InputFile
 from wayword.store.stage import Stage
 from wayword.utility import Measure
 
@@ -35,16 +35,33 @@ class Inputs:
     """The files that a run reads, and how: `judged` reads the log as graded judgments, `lenient` drops clicks that do
     not match the rankings, `truth` is the true distribution of a simulated world."""
 
-    log: Path
-    rankings: Path | None = None
-    documents: Path | None = None
-    truth: Path | None = None
+    log: InputFile
+    rankings: InputFile | None = None
+    documents: InputFile | None = None
+    truth: InputFile | None = None
     judged: bool = False
     lenient: bool = False
 
-    def digest(self, file: Path | None) -> str | None:
+    @classmethod
+    def at(
+        cls,
+        log: Path | str,
+        rankings: Path | str | None = None,
+        documents: Path | str | None = None,
+        truth: Path | str | None = None,
+        *,
+        judged: bool = False,
+        lenient: bool = False,
+    ) -> "Inputs":
+        """Open the files at these paths."""
+        exported, described, law = (
+            InputFile(Path(path)) if path is not None else None for path in (rankings, documents, truth)
+        )
+        return cls(InputFile(Path(log)), exported, described, law, judged, lenient)
+
+    def digest(self, file: InputFile | None) -> str | None:
         """The hash of a file's content."""
-        return None if file is None else digest_of_file(file)
+        return None if file is None else file.digest
 
 
 def learning_stages(
@@ -59,6 +76,7 @@ def learning_stages(
         "log": Stage(
             {"log file": inputs.digest(inputs.log), "judged": inputs.judged, **settings.of_stage("log")},
             lambda new, _: log.write(new, inputs.log, settings.log, judged=inputs.judged),
+            files=(inputs.log,),
         ),
         "rankings": Stage(
             {
@@ -81,6 +99,7 @@ def learning_stages(
                 progress=reporter,
             ),
             after=("log",),
+            files=tuple(file for file in (inputs.rankings, inputs.documents) if file),
         ),
         "contexts": Stage(
             settings.of_stage("prefixes"),
@@ -134,6 +153,7 @@ def estimates_stage(
             progress=reporter,
         ),
         after=after,
+        files=(inputs.truth,) if inputs.truth else (),
     )
 
 

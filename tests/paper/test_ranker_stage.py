@@ -15,11 +15,13 @@ from reference import Search
 from shop import Shop
 from wayword import run
 from wayword.completion.popular import popularity
+from wayword.config import Config
 from wayword.engines import tables
 from wayword.engines.duck import DuckDB
 from wayword.logs.contexts import from_prefixes
 from wayword.paper import ranker_stage as ranker
 from wayword.paper.features.ranker_features import Featuriser
+from wayword.paper.plan import paper_stages
 from wayword.paper.rankers import BoostedRanker, Examples
 from wayword.paper.retriever_stage import Retrievers
 from wayword.progress import SILENT
@@ -188,3 +190,12 @@ def test_the_share_of_less_is_a_part_of_the_share_of_more(shop: Shop) -> None:
     }
     assert tenth < half < whole
     assert len(half) == pytest.approx(len(whole) / 2, abs=4 * (len(whole) / 4) ** 0.5)
+
+
+def test_another_model_in_the_encoders_folder_trains_another_ranker(tmp_path: Path) -> None:
+    (tmp_path / "model.safetensors").write_bytes(b"one")
+    config = Config.parse({"features": {"encoder": str(tmp_path)}, "retriever": {"model": "popular"}})
+    before = paper_stages(config, False, SILENT)["ranker"]
+    assert [file.path.name for file in before.files] == ["model.safetensors"]
+    (tmp_path / "model.safetensors").write_bytes(b"two")
+    assert paper_stages(config, False, SILENT)["ranker"].inputs != before.inputs

@@ -1,6 +1,7 @@
 """A workspace is a folder with known files. Break each of them on purpose and expect to be told."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -326,3 +327,16 @@ def test_what_is_no_workspace_says_how_to_make_one(path: str, tmp_path: Path) ->
         told = wayword(*command)
         assert (told.code, told.out) == (2, b"")
         assert "wayword run --out" in told.err
+
+
+def test_an_index_is_not_made_from_artefacts_that_are_not_what_was_written(
+    undisturbed: Made, tmp_path: Path
+) -> None:
+    workspace = undisturbed.copy(tmp_path / "w")
+    shutil.rmtree(workspace / "index")
+    weights = max(workspace.glob("artefacts/demand-*/*.npy"), key=lambda file: file.stat().st_size)
+    _flip(weights, 1.0)
+    told = wayword("index", workspace)
+    assert told.code == 2
+    assert f"{weights.name} is not what was written" in told.err
+    assert not list((workspace / "index").glob("*[0-9a-f]"))

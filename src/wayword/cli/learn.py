@@ -1,6 +1,7 @@
 """Commands that learn from a log, simulate one, or do both: simulate, run, demo and reproduce."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -114,7 +115,7 @@ def run(
             reporter=bars,
         )
     _print_mismatches(workspace.report("rankings"))
-    typer.echo(f"The workspace is {out}. Next: wayword evaluate {out}", err=True)
+    typer.echo(f"The workspace is {out}. Next: wayword evaluate {shlex.quote(str(out))}", err=True)
 
 
 MISMATCHES = {

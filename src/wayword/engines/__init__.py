@@ -10,14 +10,17 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from wayword.store.input_file import InputFile
+
 
 class Engine(Protocol):
     """The operations that stages use."""
 
-    def read(self, table: str, path: Path) -> None:
+    def read(self, table: str, path: Path | InputFile) -> None:
         """Create `table` from a Parquet, CSV, TSV or JSON Lines file, with a 0-based column `input_row`.
 
-        Parquet keeps its types; the others give text; an empty unquoted field of a CSV file is null.
+        Parquet keeps its types; CSV gives text, and an empty unquoted field is null; JSON Lines give text but where a
+        value is a list or an object, or all are boolean. A file that expands too far is refused.
         """
         ...
 

@@ -2,7 +2,7 @@
 
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +10,9 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from wayword.engines import files
+from wayword.engines import files, limits
 from wayword.errors import LogError, WaywordError
+from wayword.store.input_file import InputFile
 
 _CSV = """read_csv(:path, columns = {columns}, delim = {delimiter}, auto_detect = false, header = true, quote = '"',
     escape = '"', comment = '', nullstr = '', allow_quoted_nulls = false, compression = {compression})"""
@@ -39,34 +40,40 @@ class DuckDB:
         self._connection = duckdb.connect(config=settings)
         self._connection.execute("SET TimeZone = 'UTC'")  # the same log gives the same tables everywhere
 
-    def read(self, table: str, path: Path) -> None:
+    def read(self, table: str, path: Path | InputFile) -> None:
         """See `Engine.read`."""
-        kind = files.kind_of(path)
+        source = InputFile.of(path)
+        kind = files.kind_of(source)
         alias = Path(tempfile.mkdtemp(dir=self._spill.name)) / f"input{kind}"
-        alias.symlink_to(path.absolute())  # DuckDB interprets characters such as * and = in a path
+        alias.symlink_to(source.opened)  # DuckDB interprets characters such as * and = in a path
         try:
             self._execute(
                 f"CREATE OR REPLACE TABLE {table} AS SELECT row_number() OVER () - 1 AS {files.ROW}, * "
-                f"FROM {self._reader(kind, path, str(alias))}",
+                f"FROM {self._reader(kind, source, str(alias))}",
                 {"path": str(alias)},
             )
         except duckdb.Error as problem:
-            raise LogError(f"Cannot read {path}: {_brief(problem, str(alias), path)}") from problem
+            raise LogError(f"Cannot read {path}: {_brief(problem, str(alias), source.path)}") from problem
 
-    def _reader(self, kind: str, path: Path, alias: str) -> str:
+    def _reader(self, kind: str, path: InputFile, alias: str) -> str:
         """SQL for the rows of a file; CSV and JSON values are text, so that no type is inferred from a sample."""
         if kind == files.PARQUET:
+            limits.check_parquet(path)
             files.names_in_parquet(path)
             return _PARQUET
-        compression = _text("gzip" if files.is_compressed(path) else "none")
+        compressed = files.is_compressed(path.path)
+        if compressed or kind in files.DELIMITERS:
+            limits.check_text(path, compressed=compressed, lines=kind in files.DELIMITERS)
+        compression = _text("gzip" if compressed else "none")
         if kind in files.JSON_LINES:
-            names = self._json_names(_JSON_OBJECTS.format(compression=compression), path, alias)
-            return _JSON.format(columns=_all_text(names), compression=compression)
+            objects = _JSON_OBJECTS.format(compression=compression)
+            names = self._json_names(objects, path, alias)
+            return _JSON.format(columns=self._json_types(objects, names, alias), compression=compression)
         delimiter = files.DELIMITERS[kind]
-        columns = _all_text(files.names_in_header(path, delimiter))
+        columns = _types(dict.fromkeys(files.names_in_header(path, delimiter), "VARCHAR"))
         return _CSV.format(columns=columns, delimiter=_text(delimiter), compression=compression)
 
-    def _json_names(self, objects: str, path: Path, alias: str) -> list[str]:
+    def _json_names(self, objects: str, path: InputFile, alias: str) -> list[str]:
         """The keys of all lines, in order of first occurrence."""
         other = self._execute(
             f"SELECT json FROM {objects} WHERE json_type(json) <> 'OBJECT' LIMIT 1", {"path": alias}
@@ -80,6 +87,16 @@ class DuckDB:
             {"path": alias},
         ).fetchall()
         return files.distinct([row[0] for row in rows], path)
+
+    def _json_types(self, objects: str, names: list[str], alias: str) -> str:
+        """SQL for the type of each key: text, JSON if a value is a list or an object, BOOLEAN if all values are."""
+        keys = ["/" + name.replace("~", "~0").replace("/", "~1") for name in names]
+        found = ", ".join(f"list(DISTINCT kinds[{place}])" for place in range(1, len(names) + 1))
+        kinds = self._execute(
+            f"SELECT {found} FROM (SELECT json_type(json, :keys) AS kinds FROM {objects})",
+            {"path": alias, "keys": keys},
+        ).fetchone()
+        return _types({name: _json_type({*of}) for name, of in zip(names, kinds or (), strict=True)})
 
     def load(
         self, table: str, rows: pa.Table, sql: str = "SELECT * FROM wayword_rows", **values: Any
@@ -165,8 +182,14 @@ def _text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def _all_text(names: Sequence[str]) -> str:
-    return "{" + ", ".join(f"{_text(name)}: 'VARCHAR'" for name in names) + "}"
+def _types(columns: Mapping[str, str]) -> str:
+    return "{" + ", ".join(f"{_text(name)}: {_text(kind)}" for name, kind in columns.items()) + "}"
+
+
+def _json_type(kinds: set[str | None]) -> str:
+    if kinds & {"ARRAY", "OBJECT"}:
+        return "JSON"
+    return "BOOLEAN" if kinds - {"NULL", None} == {"BOOLEAN"} else "VARCHAR"
 
 
 def _brief(problem: Exception, alias: str, path: Path) -> str:

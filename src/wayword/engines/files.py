@@ -4,8 +4,10 @@ Engines compare column names without case and silently rename duplicates, so fil
 here.
 """
 
+import codecs
 import csv
 import gzip
+import io
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,27 +16,27 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from wayword.errors import LogError
+from wayword.store.input_file import InputFile
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 JSON_LINES = (".jsonl", ".ndjson")
 PARQUET = ".parquet"
+LONGEST_HEADER = 1 << 20
+"""Bytes of the first record of a CSV file; a longer one is refused rather than read."""
 ROW = "input_row"
 """Column added to every table that is read: the 0-based row number in the file."""
 
 
-def kind_of(path: Path) -> str:
+def kind_of(file: InputFile) -> str:
     """The suffix that determines the format of a file, without `.gz`."""
-    if path.is_dir():
-        raise LogError(f"{path} is a folder; expected a file.")
-    if not path.is_file():
-        raise LogError(f"There is no file {path}.")
+    path = file.path
     kind = path.with_suffix("").suffix.lower() if is_compressed(path) else path.suffix.lower()
     known = (PARQUET, *DELIMITERS, *JSON_LINES)
     if kind not in known or (kind == PARQUET and is_compressed(path)):
         raise LogError(
             f"Found {path.name}; expected a file ending in {', '.join(known)} (CSV and JSON may be .gz)."
         )
-    if path.stat().st_size == 0:
+    if file.size == 0:
         raise LogError(f"{path} is empty: it has 0 bytes. Expected columns and at least one row.")
     return kind
 
@@ -44,28 +46,36 @@ def is_compressed(path: Path) -> bool:
     return path.suffix.lower() == ".gz"
 
 
-def names_in_header(path: Path, delimiter: str) -> list[str]:
+def names_in_header(path: InputFile, delimiter: str) -> list[str]:
     """Column names of a CSV or TSV file: its first record."""
     try:
-        with (gzip.open if is_compressed(path) else open)(
-            path, "rt", encoding="utf-8-sig", newline=""
-        ) as file:
-            return distinct(next(csv.reader(file, delimiter=delimiter), []), path)
+        with gzip.open(path.opened) if is_compressed(path.path) else path.opened.open("rb") as file:
+            head = file.read(LONGEST_HEADER + 1)
+        cut = len(head) > LONGEST_HEADER
+        text = io.StringIO(
+            codecs.getincrementaldecoder("utf-8-sig")().decode(head, final=not cut), newline=""
+        )
+        names = next(csv.reader(text, delimiter=delimiter), [])
     except UnicodeDecodeError as problem:
         raise LogError(f"{path} is not UTF-8 text ({problem}). Save it as UTF-8.") from problem
     except (OSError, EOFError, zlib.error, csv.Error) as problem:
         raise LogError(f"Cannot read {path}: {problem}") from problem
+    if cut and not text.read(1):
+        raise LogError(
+            f"The first line of {path} has more than {LONGEST_HEADER:,} bytes; expected the names of the columns."
+        )
+    return distinct(names, path)
 
 
-def names_in_parquet(path: Path) -> list[str]:
+def names_in_parquet(path: InputFile) -> list[str]:
     """Column names of a Parquet file."""
     try:
-        return distinct(pq.read_schema(path).names, path)
+        return distinct(pq.read_schema(path.opened).names, path)
     except (OSError, pa.ArrowException) as problem:
         raise LogError(f"Cannot read {path}: {problem}") from problem
 
 
-def distinct(names: Sequence[str], path: Path) -> list[str]:
+def distinct(names: Sequence[str], path: InputFile) -> list[str]:
     """Validate column names: none may be empty, reserved, or equal to another but for case."""
     if not names:
         raise LogError(f"{path} is empty: it has no columns. Expected columns and at least one row.")

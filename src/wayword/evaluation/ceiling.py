@@ -25,19 +25,26 @@ from wayword.completion.sparse_topk import best_queries
 from wayword.config import PrefixConfig
 from wayword.engines import Engine
 from wayword.errors import LogError
+from wayword.logs import column_types
 from wayword.logs.columns import CONTEXT, context_value
 from wayword.logs.log import forms
 from wayword.logs.prefixes import table_of_cuts
 from wayword.propensity.exposure import exposure
 from wayword.store.compressed_rows import WeightedRows
+from wayword.store.input_file import InputFile
 
 LAW = ("query", "document", "mass")
 """The columns of every truth table; any further column is a context column of the simulated log."""
+LAW_TYPES = {
+    "query": column_types.PLAIN_TEXT,
+    "document": column_types.PLAIN_TEXT,
+    "mass": column_types.REAL,
+}
 
 
 def ceiling(
     engine: Engine,
-    truth: Path,
+    truth: Path | InputFile,
     contexts: NDArray[np.int32],
     config: PrefixConfig,
     k: int,
@@ -74,7 +81,9 @@ def _completions(engine: Engine, contexts: NDArray[np.int32]) -> WeightedRows:
     return WeightedRows(starts, query, np.ones(len(query), np.float32))
 
 
-def true_demand(engine: Engine, truth: Path, contexts: NDArray[np.int32], config: PrefixConfig) -> csr_array:
+def true_demand(
+    engine: Engine, truth: Path | InputFile, contexts: NDArray[np.int32], config: PrefixConfig
+) -> csr_array:
     """The true demand of each numbered context (rows) for each document (columns), up to a factor."""
     if engine.arrow("SELECT count(*) AS n FROM numbered_searches WHERE prefix IS NOT NULL")["n"][0].as_py():
         raise LogError(
@@ -85,6 +94,7 @@ def true_demand(engine: Engine, truth: Path, contexts: NDArray[np.int32], config
     names = [name for name in engine.columns("truth") if name != "input_row"]
     if not {*LAW} <= set(names):
         raise LogError(f"{truth} has the columns {', '.join(names)}; expected query, document and mass.")
+    column_types.check(engine, "truth", LAW_TYPES, source=str(truth))
     shared = [name for name in names if name not in LAW and CONTEXT + name in engine.columns("contexts")]
     _masses(engine, shared)
     forms(engine, "true_forms", "SELECT DISTINCT query FROM truth")

@@ -35,6 +35,7 @@ from wayword.evaluation.recall import recall
 from wayword.logs import contexts_stage
 from wayword.progress import Progress
 from wayword.request import ANY, MODES, PREFIXED
+from wayword.store.input_file import InputFile
 from wayword.store.stage import (
     Folders,
     Report,
@@ -76,7 +77,7 @@ def write(
     config: Config,
     measure: Measure,
     *,
-    truth: Path | None,
+    truth: Path | InputFile | None,
     load: LoadPolicies = load_policies,
     progress: Progress,
 ) -> Report:

@@ -57,7 +57,9 @@ def build(workspace: Workspace, config: IndexConfig, progress: Progress = SILENT
 
     def make(folder: Path) -> Report:
         with workspace.reading():
-            return _write(folder, workspace, config, overrides, progress)
+            report = _write(folder, workspace, config, overrides, progress)
+            workspace.check(*used)  # the version is named after them, so it must not be made of anything else
+        return report
 
     return publish(root, version, make, keep=config.versions)
 

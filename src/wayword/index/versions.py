@@ -7,7 +7,6 @@
 A version gets its name when it is complete, so a killed build leaves nothing that could be served.
 """
 
-import fcntl
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -109,14 +108,10 @@ def _prune(root: Path, version: str, keep: int) -> None:
 @contextmanager
 def _locked(root: Path) -> Iterator[None]:
     """Hold the build lock, and remove the remains of killed builds."""
-    root.mkdir(parents=True, exist_ok=True)
-    with (root / ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise WorkspaceError(
-                f"Another process is writing {root}. Try again when it has finished."
-            ) from None
+    disk.make_folder(root)
+    with disk.locked(root) as free:
+        if not free:
+            raise WorkspaceError(f"Another process is writing {root}. Try again when it has finished.")
         for left in root.glob(f"{UNFINISHED}*"):
             shutil.rmtree(left, ignore_errors=True)
         yield

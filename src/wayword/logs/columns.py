@@ -4,10 +4,16 @@ from dataclasses import dataclass
 
 from wayword.engines import Engine
 from wayword.errors import LogError
+from wayword.logs import column_types
 
 REQUIRED = ("query", "document", "rank")
 JUDGED = ("query", "document", "grade")
 OPTIONAL = ("prefix", "search_id", "weight", "user", "time")
+TYPES = {
+    **dict.fromkeys(("query", "document", "prefix", "search_id", "user"), column_types.TEXT),
+    **dict.fromkeys(("rank", "grade", "weight"), column_types.NUMBER),
+    "time": column_types.TIME,
+}
 CONTEXT = "context_"
 """Prefix of context column names in every table, so that they cannot collide with other columns."""
 
@@ -42,14 +48,17 @@ def find(engine: Engine, raw: str, *, judged: bool, source: str) -> Columns:
             f" (optional: {', '.join(OPTIONAL)}; every other column is context)\n"
             "Rename the columns, or export them under these names."
         )
-    return Columns(names, tuple(n for n in names if n not in {*required, *OPTIONAL, "rank", "grade"}), judged)
+    context = tuple(n for n in names if n not in {*required, *OPTIONAL, "rank", "grade"})
+    column_types.check(engine, raw, {**dict.fromkeys(context, column_types.VALUE), **TYPES}, source=source)
+    return Columns(names, context, judged)
 
 
 def typed(engine: Engine, raw: str, columns: Columns) -> None:
     """Step `rows`: one row per raw row with typed columns; null where a value cannot be converted."""
 
     def text(name: str) -> str:
-        return as_text(engine, raw, name) if columns.has(name) else "CAST(NULL AS STRING)"
+        number = name in ("weight", "grade")
+        return as_text(engine, raw, name, number=number) if columns.has(name) else "CAST(NULL AS STRING)"
 
     rank, amount = ("CAST(NULL AS STRING)", "grade") if columns.judged else (text("rank"), "weight")
     engine.step(
@@ -72,14 +81,16 @@ def typed(engine: Engine, raw: str, columns: Columns) -> None:
     )
 
 
-def as_text(engine: Engine, table: str, name: str) -> str:
-    """SQL for a column as text. Integral floats lose the ".0" that integer columns with nulls get."""
+def as_text(engine: Engine, table: str, name: str, *, number: bool = False) -> str:
+    """SQL for a column as text. Integral floats lose the ".0" that integer columns with nulls get, and NaN, which some
+    programs write instead of null, is null unless the column is for a `number`."""
     column = engine.quote(name)
     text = f"CAST({column} AS STRING)"
     if engine.columns(table)[name].upper() not in ("FLOAT", "DOUBLE"):
         return text
     whole = f"{column} = floor({column}) AND abs({column}) < {2**53}"
-    return f"CASE WHEN {whole} THEN CAST(CAST({column} AS BIGINT) AS STRING) ELSE {text} END"
+    missing = "" if number else f"WHEN isnan({column}) THEN NULL "
+    return f"CASE {missing}WHEN {whole} THEN CAST(CAST({column} AS BIGINT) AS STRING) ELSE {text} END"
 
 
 def _context(engine: Engine, raw: str, name: str) -> str:

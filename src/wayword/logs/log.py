@@ -14,6 +14,7 @@ from wayword.config import LogConfig
 from wayword.engines import Engine
 from wayword.errors import LogError
 from wayword.logs import checks, columns, splits
+from wayword.store.input_file import InputFile
 from wayword.text import normalise_distinct
 
 
@@ -25,7 +26,7 @@ class Log:
     report: dict[str, int]
 
 
-def build(engine: Engine, path: Path, config: LogConfig, *, judged: bool = False) -> Log:
+def build(engine: Engine, path: Path | InputFile, config: LogConfig, *, judged: bool = False) -> Log:
     """Steps `searches` and `clicks`: read, validate, normalise and split a file."""
     engine.read("raw", path)
     given = columns.find(engine, "raw", judged=judged, source=str(path))

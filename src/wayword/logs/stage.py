@@ -9,6 +9,7 @@ from wayword.engines import tables
 from wayword.engines.tables import tables_in
 from wayword.logs import log
 from wayword.logs.columns import CONTEXT
+from wayword.store.input_file import InputFile
 from wayword.store.stage import Report
 
 SEARCH_COLUMNS = (
@@ -24,7 +25,7 @@ SEARCH_COLUMNS = (
 )
 
 
-def write(out: Path, source: Path, config: LogConfig, *, judged: bool = False) -> Report:
+def write(out: Path, source: Path | InputFile, config: LogConfig, *, judged: bool = False) -> Report:
     """Write the tables from the file `source`; `judged` reads it as graded judgments."""
     with tables_in(out) as engine:
         built = log.build(engine, source, config, judged=judged)

@@ -6,6 +6,7 @@ a model is trained or loaded. A saved model is text, JSON and memory-mapped arra
 """
 
 import importlib.util
+import os
 import shutil
 import warnings
 from collections.abc import Iterator, Sequence
@@ -55,6 +56,21 @@ def _pecos() -> Any:
 
 
 @contextmanager
+def _plain_path(folder: Path) -> Iterator[str]:
+    """Yield a path of a folder that holds only letters, digits and slashes, whatever the folder is called.
+
+    PECOS hands a path to a shell (`mkdir -p`), unquoted, and encodes it as UTF-8. The path names the folder by its open
+    descriptor, which the shell inherits.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.set_inheritable(descriptor, True)
+        yield f"/proc/self/fd/{descriptor}"
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
 def _without_resource_warnings() -> Iterator[None]:
     """Silence ResourceWarning: PECOS leaves its JSON files open for the garbage collector to close."""
     with warnings.catch_warnings():
@@ -87,13 +103,16 @@ class TextFeatures:
         config = {"base_vect_configs": vectorizers, "threads": 1}
         model = pecos.utils.featurization.text.vectorizers.Tfidf.train(_padded(texts), config)
         folder.mkdir(parents=True)
-        model.save(str(folder))
+        with _plain_path(folder) as plain:
+            model.save(plain)
         return cls.load(folder)
 
     @classmethod
     def load(cls, folder: Path) -> "TextFeatures":
         """Read the files that `fit` wrote; check a folder that may be damaged first (`artefact.check`)."""
-        return cls(_pecos().utils.featurization.text.vectorizers.Tfidf.load(str(folder)))
+        vectorizer = _pecos().utils.featurization.text.vectorizers.Tfidf
+        with _plain_path(folder) as plain:
+            return cls(vectorizer.load(plain))
 
     def transform(self, texts: Sequence[str], *, threads: int = 1) -> sparse.csr_matrix:
         """Return one float32 row per text; a text without a known n-gram is a row of zeros."""
@@ -129,11 +148,10 @@ def train(
         X, Y.tocsc(), C=tree, threads=threads, max_iter=max_iter
     )
     folder.mkdir(parents=True)
-    draft = folder / "draft"
-    with _without_resource_warnings():
-        model.save(str(draft))
-        pecos.xmc.xlinear.model.XLinearModel.compile_mmap_model(str(draft), str(folder))
-    shutil.rmtree(draft)
+    with _without_resource_warnings(), _plain_path(folder) as plain:
+        model.save(f"{plain}/draft")
+        pecos.xmc.xlinear.model.XLinearModel.compile_mmap_model(f"{plain}/draft", plain)
+    shutil.rmtree(folder / "draft")
     for weights in sorted(folder.rglob("W.mmap_store")):
         _blank_pointers(weights)
 
@@ -170,8 +188,8 @@ class XLinear:
     def load(cls, folder: Path) -> "XLinear":
         """Read the files that `train` wrote; check a folder that may be damaged first (`artefact.check`)."""
         model = _pecos().xmc.xlinear.model.XLinearModel
-        with _without_resource_warnings():
-            return cls(model.load(str(folder), is_predict_only=True))
+        with _without_resource_warnings(), _plain_path(folder) as plain:
+            return cls(model.load(plain, is_predict_only=True))
 
     @property
     def labels(self) -> int:

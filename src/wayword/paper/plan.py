@@ -1,15 +1,17 @@
 """The paper's two stages: a retriever that proposes queries, and a ranker that orders them."""
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from msgspec import structs
 
-from wayword.config import Config, RetrieverConfig
+from wayword.config import Config, FeaturesConfig, RetrieverConfig
 from wayword.errors import MissingExtra
 from wayword.paper import pecos_model, ranker_stage, retriever_stage
 from wayword.plan import SUPPLIED
 from wayword.progress import Progress
+from wayword.store.input_file import InputFile
 from wayword.store.stage import Stage
 from wayword.utility import Measure
 
@@ -18,6 +20,8 @@ def paper_stages(settings: Config, judged: bool, reporter: Progress) -> dict[str
     """Build the stages `retriever` and `ranker`, which follow the log, rankings, contexts and propensity stages."""
     filtered, labels = measures(settings, judged)
     model = choose_retriever(settings, reporter)
+    encoder = encoder_files(settings.features)
+    hashes = {"encoder files": {file.path.name: file.digest for file in encoder}} if encoder else {}
     return {
         "retriever": Stage(
             {"model": model, "measure": asdict(filtered), **training_settings(settings.retriever)},
@@ -29,11 +33,21 @@ def paper_stages(settings: Config, judged: bool, reporter: Progress) -> dict[str
                 "measure": asdict(labels),
                 "asked": retrieval_settings(settings.retriever),
                 **settings.of_stage("features", "ranker"),
+                **hashes,
             },
             lambda new, at: ranker_stage.write(new, at, settings, labels, reporter),
             after=(*SUPPLIED, "retriever"),
+            files=encoder,
         ),
     }
+
+
+def encoder_files(config: FeaturesConfig) -> tuple[InputFile, ...]:
+    """Open the files of a text encoder that is given as a folder."""
+    folder = Path(config.encoder)
+    if config.encoder == "light" or not folder.is_dir():
+        return ()
+    return tuple(InputFile(path) for path in sorted(folder.iterdir()) if path.is_file())
 
 
 def choose_retriever(config: Config, reporter: Progress) -> str:

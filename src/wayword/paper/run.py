@@ -5,6 +5,7 @@ import resource
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from wayword.rankings.document_ranker import RANKERS
 from wayword.simulation.simulate import CLICKS, RANKINGS, write_world
 from wayword.simulation.world import World
 from wayword.simulation.worlds import XMC, open_world
-from wayword.store.artefact import digest_of_file
+from wayword.store.input_file import InputFile
 from wayword.store.stage import Folders, Report, Stage
 from wayword.store.workspace import Build, building
 
@@ -57,7 +58,7 @@ def _make(build: Build, planned: Mapping[str, Stage], name: str) -> Path:
         stage = planned[name]
         for earlier in stage.after:
             _make(build, planned, earlier)
-        build.stage(name, Stage(stage.inputs, partial(_timed, stage.make), stage.after))
+        build.stage(name, replace(stage, make=partial(_timed, stage.make)))
     return build.folders[name]
 
 
@@ -75,8 +76,7 @@ def _worlds(chosen: Preset, reporter: Progress) -> dict[str, Stage]:
     than the searches."""
     drawn = {"clicks": chosen.clicks, "seed": chosen.seed}
     ranked: dict[str, Any] = {"ranker": chosen.document_ranker, "labels": chosen.labels}
-    folder = Path(chosen.world.removeprefix(XMC)) if chosen.world.startswith(XMC) else None
-    files = {path.name: digest_of_file(path) for path in sorted(folder.glob("*.json*"))} if folder else {}
+    files = _files_of(chosen.world)
 
     @cache
     def opened() -> World:
@@ -86,9 +86,23 @@ def _worlds(chosen: Preset, reporter: Progress) -> dict[str, Stage]:
         write_world(opened(), out=new, clicks_only=True, part=part, progress=reporter, **drawn)
         return {}
 
-    inputs = {"world": chosen.world, **drawn, **ranked, "files": files}
+    inputs = {
+        "world": chosen.world,
+        **drawn,
+        **ranked,
+        "files": {file.path.name: file.digest for file in files},
+    }
     parts = {"world": None, f"{PART}world": chosen.part_right}
-    return {name: Stage({**inputs, "part": part}, partial(make, part=part)) for name, part in parts.items()}
+    return {
+        name: Stage({**inputs, "part": part}, partial(make, part=part), files=files)
+        for name, part in parts.items()
+    }
+
+
+def _files_of(world: str) -> tuple[InputFile, ...]:
+    """The files that a world is read from, if it is read from files."""
+    files = sorted(Path(world.removeprefix(XMC)).glob("*.json*")) if world.startswith(XMC) else []
+    return tuple(InputFile(path) for path in files)
 
 
 def _log_stages(
@@ -96,7 +110,7 @@ def _log_stages(
 ) -> dict[str, Stage]:
     """From the log to the retriever; the world is made for it."""
     world = _make(build, planned, f"{prefix}world")
-    stages = learning_stages(chosen.settings, Inputs(world / CLICKS, world / RANKINGS), reporter)
+    stages = learning_stages(chosen.settings, Inputs.at(world / CLICKS, world / RANKINGS), reporter)
     stages |= paper_stages(chosen.settings, False, reporter)
     if not prefix:
         return stages
@@ -104,6 +118,11 @@ def _log_stages(
     def of_part(make: Make, new: Path, at: Folders) -> Report:
         return make(new, part_of(at))
 
-    after = {name: tuple(prefix + earlier for earlier in stage.after) for name, stage in stages.items()}
-    makes = {name: partial(of_part, stage.make) for name, stage in stages.items()}
-    return {prefix + name: Stage(of.inputs, makes[name], after[name]) for name, of in stages.items()}
+    return {
+        prefix + name: replace(
+            stage,
+            make=partial(of_part, stage.make),
+            after=tuple(prefix + earlier for earlier in stage.after),
+        )
+        for name, stage in stages.items()
+    }

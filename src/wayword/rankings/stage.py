@@ -9,10 +9,12 @@ from wayword.config import RankingsConfig
 from wayword.engines import Engine, tables
 from wayword.engines.tables import tables_in
 from wayword.errors import LogError
+from wayword.logs import column_types
 from wayword.logs.columns import as_text
 from wayword.progress import Progress
 from wayword.rankings import table as rankings
 from wayword.rankings.document_ranker import RANKERS, DocumentRanker, ranker_named
+from wayword.store.input_file import InputFile
 from wayword.store.stage import Folders, Report
 
 
@@ -21,8 +23,8 @@ def write(
     at: Folders,
     config: RankingsConfig,
     *,
-    exported: Path | None,
-    documents: Path | None,
+    exported: Path | InputFile | None,
+    documents: Path | InputFile | None,
     rankers: Mapping[str, DocumentRanker] = RANKERS,
     judged: bool = False,
     lenient: bool = False,
@@ -58,7 +60,7 @@ def write(
     }
 
 
-def _documents(engine: Engine, path: Path) -> pa.Table:
+def _documents(engine: Engine, path: Path | InputFile) -> pa.Table:
     """Read a document table: `document` (the id), `title`, and optionally `name`, which is searched too."""
     engine.read("described", path)
     names = [name for name in engine.columns("described") if name != "input_row"]
@@ -66,6 +68,8 @@ def _documents(engine: Engine, path: Path) -> pa.Table:
         raise LogError(
             f"{path} has the columns {', '.join(names)}; expected document and title. Rename them."
         )
+    used = dict.fromkeys(("document", "name", "title"), column_types.TEXT)
+    column_types.check(engine, "described", used, source=str(path))
     texts = [name for name in names if name in ("name", "title")]
     columns = ", ".join(f"coalesce({as_text(engine, 'described', name)}, '') AS {name}" for name in texts)
     return engine.arrow(

@@ -13,11 +13,12 @@ import pyarrow as pa
 
 from wayword.engines import Engine
 from wayword.errors import LogError
-from wayword.logs import checks
-from wayword.logs.columns import as_text
+from wayword.logs import checks, column_types
+from wayword.logs.columns import TYPES, as_text
 from wayword.logs.log import forms
 from wayword.progress import SILENT, Progress
 from wayword.rankings.document_ranker import DocumentRanker
+from wayword.store.input_file import InputFile
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class MismatchRules:
     judged: bool = False
 
 
-def read(engine: Engine, path: Path) -> None:
+def read(engine: Engine, path: Path | InputFile) -> None:
     """Step `ranked` (raw_query, document, rank): read and validate an exported table."""
     engine.read("raw_rankings", path)
     names = [name for name in engine.columns("raw_rankings") if name != "input_row"]
@@ -39,6 +40,8 @@ def read(engine: Engine, path: Path) -> None:
             f"{path} lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}.\n"
             f"  found:    {', '.join(names)}\n  expected: query, document, rank"
         )
+    used = {name: TYPES[name] for name in ("query", "document", "rank")}
+    column_types.check(engine, "raw_rankings", used, source=str(path))
     text = {name: as_text(engine, "raw_rankings", name) for name in ("query", "document", "rank")}
     engine.step(
         "ranked",

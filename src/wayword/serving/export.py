@@ -10,7 +10,6 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from wayword.completion.completion import Completion
 from wayword.errors import WaywordError
 from wayword.progress import SILENT, Progress
 from wayword.serving.completer import Served
-from wayword.store.artefact import to_disk
+from wayword.store.artefact import replacing
 
 END, WRITTEN = ";", "%3B"
 """The end of a part of a key, and its escaped form within a part."""
@@ -66,19 +65,13 @@ def export(
     if not out.name or "\0" in out.name:
         raise WaywordError(f"Found {str(out)!r}; expected the name of a file.")
     lines, written = FORMS[form], 0
-    new = out.with_name(f".{out.name}.new")
     try:
-        with new.open("w", encoding="utf-8") as file:
+        with replacing(out) as file:
             for entry in entries(served, k, mode, shortest, reporter or SILENT):
                 file.writelines(f"{line}\n" for line in lines(entry))
                 written += 1
-        to_disk(new)
-        new.replace(out)
     except OSError as problem:
         raise WaywordError(f"Cannot write {out}: {problem.strerror}.") from problem
-    finally:
-        with suppress(OSError):
-            new.unlink()
     return written
 
 

@@ -8,11 +8,13 @@ are compared before a file is opened.
 import hashlib
 import json
 import os
+import secrets
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from wayword.errors import WorkspaceError
 from wayword.store import disk
@@ -140,12 +142,17 @@ def make_whole(folder: Path, make: Callable[[Path], dict[str, Any]]) -> None:
         raise
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write a new file, flush it to disk, then rename it over the old one."""
-    new = path.with_name(f".{path.name}.{os.getpid()}.new")
+@contextmanager
+def replacing(path: Path) -> Iterator[TextIO]:
+    """Yield a new file. When the block is done, and only then, it is flushed to disk and takes the name `path`.
+
+    Its own name cannot be foreseen, and an existing file or link is never opened, so that nobody who may write into a
+    shared folder can direct the text elsewhere.
+    """
+    new = path.with_name(f".{path.name}.{secrets.token_hex(8)}.new")
     try:
-        with new.open("w", encoding="utf-8") as file:
-            file.write(text)
+        with new.open("x", encoding="utf-8") as file:
+            yield file
             file.flush()
             os.fsync(file.fileno())
         new.replace(path)
@@ -154,10 +161,10 @@ def write_atomically(path: Path, text: str) -> None:
         new.unlink(missing_ok=True)
 
 
-def to_disk(path: Path) -> None:
-    """Flush a file, or the names in a folder, to disk, so that they survive a power cut."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def write_atomically(path: Path, text: str) -> None:
+    """Write a new file, flush it to disk, then rename it over the old one."""
+    with replacing(path) as file:
+        file.write(text)
+
+
+to_disk = disk.to_disk

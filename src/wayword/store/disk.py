@@ -1,6 +1,7 @@
 """Errors of the disk (full, no permission) as one message each, whichever library was writing."""
 
 import errno
+import fcntl
 import os
 import re
 from collections.abc import Iterator
@@ -8,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from wayword.errors import WaywordError
+from wayword.errors import WaywordError, WorkspaceError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -44,6 +45,18 @@ def refusal(problem: BaseException) -> str | None:
     return None
 
 
+def check_name(path: Path) -> None:
+    """Raise an error for a path that is not UTF-8 or has a NUL: the libraries that read and write take no other."""
+    try:
+        name = str(path.absolute()).encode()
+    except UnicodeEncodeError:
+        name = b"\0"
+    if b"\0" in name:
+        raise WorkspaceError(
+            f"Found the path {str(path)!r}; expected one in UTF-8 and without NUL. Rename the file or folder."
+        )
+
+
 def prove_room(folder: Path) -> None:
     """Write and remove a file, which fails if the disk filled up while a stage wrote.
 
@@ -59,6 +72,39 @@ def prove_room(folder: Path) -> None:
         probe.unlink(missing_ok=True)
 
 
+def to_disk(path: Path) -> None:
+    """Flush a file, or the names in a folder, to disk, so that they survive a power cut."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def make_folder(path: Path) -> None:
+    """Create a folder and its missing parents, and flush their names to disk."""
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    for folder in missing:
+        to_disk(folder.parent)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[bool]:
+    """Hold the lock of a folder; yields whether it was free. A link in the place of the lock file is not followed."""
+    with open(folder / ".lock", "a", opener=_open_no_link) as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+
+
+def _open_no_link(name: str, flags: int) -> int:
+    return os.open(name, flags | os.O_NOFOLLOW, 0o666)
+
+
 @contextmanager
 def filled(folder: Path) -> Iterator[Path]:
     """Yield a temporary folder, whose files are moved to `folder` when the block is done, and only then."""
@@ -68,8 +114,12 @@ def filled(folder: Path) -> Iterator[Path]:
         raise WaywordError(f"Cannot write into {folder}: it is a file; expected a folder.") from problem
     with TemporaryDirectory(prefix=".unfinished-", dir=folder) as unfinished:
         yield Path(unfinished)
-        for path in sorted(Path(unfinished).iterdir()):
+        made = sorted(Path(unfinished).iterdir())
+        for path in made:
+            to_disk(path)
+        for path in made:
             path.replace(folder / path.name)
+        to_disk(folder)
 
 
 def _causes(problem: BaseException | None) -> Iterator[BaseException]:

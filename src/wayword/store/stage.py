@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from wayword.store.input_file import InputFile
+
 # XGBoost's threads spin while they wait for each other, and on shared cores take the time that the others need:
 # to sleep instead halved the ranker's stage. OpenMP reads this when its first library is loaded, which is later.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -24,6 +26,16 @@ class Stage:
     inputs: dict[str, Any]
     make: Callable[[Path, Folders], Report]
     after: tuple[str, ...] = ()
+    files: tuple[InputFile, ...] = ()
+    """The input files that `make` reads; their hashes are among `inputs`."""
+
+    def fill(self, new: Path, at: Folders) -> Report:
+        """Make the artefact; raise `LogError` if a file is not what was hashed."""
+        try:
+            return self.make(new, at)
+        finally:
+            for file in self.files:
+                file.check()
 
 
 def threads() -> int:

@@ -9,10 +9,10 @@ and the manifest is swapped only when all stages are. So a run that is killed at
 result in place, and the next run continues after the last finished stage.
 """
 
-import fcntl
 import hashlib
 import json
 import re
+import shlex
 import shutil
 import time
 from collections.abc import Iterator
@@ -94,15 +94,22 @@ class Workspace:
         """The settings with which the workspace was made."""
         return Config.parse(self.manifest["settings"])
 
+    def check(self, *stages: str) -> None:
+        """Raise `WorkspaceError` unless the artefacts of these stages are what was written, by their hashes."""
+        for stage in stages:
+            if problem := damage(self.folder(stage), thorough=True):
+                raise WorkspaceError(_damaged(self.path, problem))
+
     @contextmanager
     def reading(self) -> Iterator[None]:
         """Name the damaged file if reading artefacts fails because of one."""
         try:
             yield
         except Exception as problem:
-            for stage in self.manifest["stages"]:
-                if damaged := damage(self.folder(stage), thorough=True):
-                    raise WorkspaceError(_damaged(self.path, damaged)) from problem
+            try:
+                self.check(*self.manifest["stages"])
+            except WorkspaceError as damaged:
+                raise damaged from problem
             raise
 
 
@@ -112,12 +119,15 @@ def _damaged(path: Path, problem: str) -> str:
 
 def _read_manifest(path: Path) -> dict[str, Any]:
     file = path / MANIFEST
+    disk.check_name(path)
     if not path.is_dir():
-        raise WorkspaceError(f"There is no workspace {path}. Make one with `wayword run --out {path} …`.")
+        raise WorkspaceError(
+            f"There is no workspace {path}. Make one with `wayword run --out {shlex.quote(str(path))} …`."
+        )
     if not file.exists():
         state = "is unfinished" if (path / ARTEFACTS).exists() else "is not a Wayword workspace"
         raise WorkspaceError(
-            f"The folder {path} {state}: it has no {MANIFEST}. Run `wayword run --out {path} …`."
+            f"The folder {path} {state}: it has no {MANIFEST}. Run `wayword run --out {shlex.quote(str(path))} …`."
         )
     manifest = read_object(file)
     written = manifest.get("format")
@@ -172,7 +182,7 @@ class Build:
         started = time.monotonic()
         if not reused:
             at = {earlier: self.folders[earlier] for earlier in stage.after}
-            make_whole(folder, lambda new: stage.make(new, at))
+            make_whole(folder, lambda new: stage.fill(new, at))
             self.made.append(name)
         seconds = time.monotonic() - started
         self.reporter.end(name, reused=reused, seconds=seconds)
@@ -203,16 +213,13 @@ def building(path: Path | str, reporter: Progress) -> Iterator[Build]:
     A full disk or a missing permission becomes a `WorkspaceError`, whichever library was writing.
     """
     path = Path(path)
+    disk.check_name(path)
     try:
         _refuse_foreign(path)
-        (path / ARTEFACTS).mkdir(parents=True, exist_ok=True)
-        with (path / ".lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise WorkspaceError(
-                    f"Another run is writing {path}. Wait for it, or choose another folder."
-                ) from None
+        disk.make_folder(path / ARTEFACTS)
+        with disk.locked(path) as free:
+            if not free:
+                raise WorkspaceError(f"Another run is writing {path}. Wait for it, or choose another folder.")
             for left in [*(path / ARTEFACTS).glob(f"{UNFINISHED}*"), *path.glob(f".{MANIFEST}.*.new")]:
                 shutil.rmtree(left) if left.is_dir() else left.unlink()
             yield Build(path, reporter)
