@@ -14,6 +14,7 @@ from wayword.completion.sparse_topk import DemandGraph
 from wayword.demand.artefact import DEMAND, EXPOSURE, OWN
 from wayword.store.arrays import load_array
 from wayword.store.compressed_rows import WeightedRows
+from wayword.store.regular_file import read_regular
 
 MATCHER, DOCUMENTS_IN, QUERIES_IN = "beginnings", "documents_in", "queries_in"
 
@@ -66,7 +67,7 @@ def load(
     loaded, own_utility = load_graph(graph or folder, len(texts))
     recorded = None
     if (folder / "recorded.json").exists():
-        prefixes = json.loads((folder / "recorded.json").read_text(encoding="utf-8"))
+        prefixes = json.loads(read_regular(folder / "recorded.json", None))
         recorded = RecordedPrefixes(
             prefixes,
             WeightedRows.load(folder, "recorded", below=len(texts), rows=len(prefixes)),
@@ -97,7 +98,7 @@ def load_affinity(folder: Path, name: str, owners: int) -> Affinity | None:
     """Map the files of `save_affinity` into memory; None if they do not exist."""
     if not (folder / f"{name}.json").exists():
         return None
-    values = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    values = json.loads(read_regular(folder / f"{name}.json", None))
     factors = {
         column: load_array(folder / f"{name}_{number}.npy", np.float32, shape=(len(known) + 1, owners))
         for number, (column, known) in enumerate(values.items())

@@ -8,14 +8,16 @@ are compared before a file is opened.
 import hashlib
 import json
 import os
+import secrets
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from wayword.errors import WorkspaceError
 from wayword.store import disk
+from wayword.store.regular_file import read_regular
 
 RECEIPT = "artefact.json"
 UNFINISHED = ".unfinished-"
@@ -58,13 +60,18 @@ def _receipt(folder: Path) -> Receipt:
     return receipt
 
 
-def damage(folder: Path, *, thorough: bool) -> str | None:
-    """Describe the damage of an artefact: a missing file, a size, or with `thorough` a hash; None if it is whole."""
+def damage(folder: Path, *, thorough: bool, only: Collection[str] | None = None) -> str | None:
+    """Describe the damage of an artefact: a missing file, a size, or with `thorough` a hash; None if it is whole.
+
+    With `only`, other files are not looked at.
+    """
     try:
         receipt = _receipt(folder)
     except WorkspaceError:
         return f"{folder.name}/{RECEIPT} is missing or cannot be read"
     for name, size in receipt.sizes.items():
+        if only is not None and name not in only:
+            continue
         file = folder / name
         try:
             if not file.is_file():
@@ -75,7 +82,7 @@ def damage(folder: Path, *, thorough: bool) -> str | None:
                 return f"{folder.name}/{name} is not what was written"
         except OSError as problem:
             return f"{folder.name}/{name} cannot be read ({problem.strerror})"
-    extra = _files(folder) - receipt.sizes.keys() if thorough else None
+    extra = _files(folder) - receipt.sizes.keys() if thorough and only is None else None
     return f"{folder.name}/{min(extra)} is no part of it" if extra else None
 
 
@@ -99,7 +106,7 @@ def _files(folder: Path) -> set[str]:
 def read_object(file: Path) -> dict[str, Any]:
     """Read a JSON object, or raise an error that names the file."""
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
+        content = json.loads(read_regular(file))
     except (OSError, ValueError, RecursionError) as problem:
         raise WorkspaceError(unreadable(file, str(problem))) from problem
     if not isinstance(content, dict):
@@ -132,19 +139,29 @@ def make_whole(folder: Path, make: Callable[[Path], dict[str, Any]]) -> None:
         report = make(unfinished)
         disk.prove_room(unfinished)
         seal(unfinished, report)
-        shutil.rmtree(folder, ignore_errors=True)  # a damaged one, if any
+        remove(folder)  # a damaged one, if any
         unfinished.rename(folder)
         to_disk(folder.parent)
     except BaseException:
-        shutil.rmtree(unfinished, ignore_errors=True)
+        remove(unfinished)
         raise
+
+
+def remove(path: Path) -> None:
+    """Remove a folder with its content, or whatever else has that name, as far as that is possible."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def write_atomically(path: Path, text: str) -> None:
     """Write a new file, flush it to disk, then rename it over the old one."""
-    new = path.with_name(f".{path.name}.{os.getpid()}.new")
+    new = path.with_name(
+        f".{path.name}.{secrets.token_hex(8)}.new"
+    )  # threads and other machines may write too
     try:
-        with new.open("w", encoding="utf-8") as file:
+        with new.open("x", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
