@@ -107,8 +107,9 @@ def test_a_touched_file_is_hashed_and_stays_in_use(version: Path, hashed: list[s
     assert hashed == ["one.npy"]
 
 
+@pytest.mark.usefixtures("large")
 @pytest.mark.parametrize("change", ["file deleted", "folder deleted", "file replaced"])
-def test_what_is_deleted_or_replaced_stays_open(change: str, version: Path, large: list[str]) -> None:
+def test_what_is_deleted_or_replaced_stays_open(change: str, version: Path) -> None:
     opened = Integrity(version)
     if change == "file deleted":
         (version / "one.npy").unlink()

@@ -109,11 +109,11 @@ class Integrity:
         now = _stamps(self._folder, self._stamps)
         gone = [name for name, stamp in self._stamps.items() if not stamp.is_same_file(now.get(name))]
         self.notice = f"{self._folder.name}/{gone[0]} was deleted or replaced on disk" if gone else None
-        there = now.keys() - set(gone)
-        written = {name: now[name] for name in there if not self._stamps[name].is_unchanged(now[name])}
+        there = {name: stamp for name, stamp in now.items() if name not in gone}
+        written = [name for name, stamp in there.items() if not self._stamps[name].is_unchanged(stamp)]
         if written:
             self.problem = damage(self._folder, thorough=True, only=written)
-            self._stamps.update(written)
+        self._stamps.update(there)
 
     def _hash(self, names: Iterable[str]) -> None:
         """Hash files that are open already, the smallest first, with low priority."""
