@@ -15,10 +15,13 @@ def read_regular(path: Path, largest: int | None = LARGEST) -> str:
     Opening a named pipe would wait for a writer, perhaps for ever; with O_NONBLOCK it does not.
     """
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(handle, "rb") as file:
+    try:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "expected a regular file", str(path))
         if largest is not None and status.st_size > largest:
             raise OSError(errno.EFBIG, f"expected at most {largest:,} bytes", str(path))
-        return file.read(status.st_size).decode("utf-8")
+        with os.fdopen(handle, "rb", closefd=False) as file:
+            return file.read(status.st_size).decode("utf-8")
+    finally:
+        os.close(handle)
