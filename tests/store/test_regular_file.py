@@ -23,10 +23,10 @@ def test_a_file_and_a_link_to_it_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
 def test_other_things_are_refused(make: Callable[[Path], None], tmp_path: Path) -> None:
     make(tmp_path / "thing")
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(list(Path("/proc/self/fd").iterdir()))
     with pytest.raises(OSError, match="expected a regular file"):
         read_regular(tmp_path / "thing")
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 def test_a_larger_file_is_refused(tmp_path: Path) -> None:
