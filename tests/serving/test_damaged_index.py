@@ -20,8 +20,6 @@ from wayword.serving.completer import Completer
 from wayword.serving.experiment import Experiment
 from wayword.store.workspace import Workspace
 
-LARGEST_FILE = "lines.values.npy"
-
 
 @pytest.fixture
 def copied(undisturbed: Made, tmp_path: Path) -> Path:
@@ -95,7 +93,7 @@ def test_without_another_version_the_answer_is_503_until_there_is_one(copied: Pa
         _truncate(copied, name)
         eventually(_asked(server, lambda server: server.get("/complete", prefix="vi").status == 503))
         health = server.get("/healthz")
-        assert (health.status, health.json["status"]) == (503, "unavailable")
+        assert (health.status, health.json["status"]) == (503, "failing")
         assert name in server.get("/complete", prefix="vi").json["error"]
         assert server.get("/metrics").status == 200
         folder, made = build(Workspace.open(copied), IndexConfig())
@@ -169,7 +167,7 @@ def test_a_difference_that_the_background_check_finds_brings_the_version_before(
     earlier, current = two
     for name, value in (("HASHED", 0), ("LOOK_EVERY", 0.0), ("TOO_YOUNG", 0)):
         monkeypatch.setattr(integrity, name, value)
-    _flip(copied / "index" / current / LARGEST_FILE)
+    flipped = _flip(copied / "index" / current)
     integrity.stamp(copied / "index" / current)
     experiment = Experiment(copied)
     assert experiment.now.arms["a"].index.version == current
@@ -178,7 +176,7 @@ def test_a_difference_that_the_background_check_finds_brings_the_version_before(
         _looked(experiment)
     assert experiment.now.arms["a"].index.version == earlier
     assert experiment.now.arms["a"].complete("vi") == Completer.open(undisturbed.path).complete("vi")
-    assert f"{LARGEST_FILE} is not what was written" in experiment.problems[0]
+    assert f"{flipped} is not what was written" in experiment.problems[0]
     assert f"The version {earlier} is served instead" in caplog.text
 
 
@@ -192,16 +190,19 @@ def _looked(experiment: Experiment) -> None:
     experiment.look()
 
 
-def _flip(file: Path) -> None:
+def _flip(folder: Path) -> str:
+    """Change a bit in the largest file of a version; the name of the file."""
+    file = max((path for path in folder.rglob("*") if path.is_file()), key=lambda path: path.stat().st_size)
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
     file.chmod(0o644)
     file.write_bytes(content)
+    return file.name
 
 
 def test_a_server_starts_with_the_version_before_a_damaged_one(copied: Path, two: tuple[str, str]) -> None:
     earlier, current = two
-    _flip(copied / "index" / current / LARGEST_FILE)
+    _flip(copied / "index" / current)
     experiment = Experiment(copied)
     assert experiment.now.arms["a"].index.version == earlier
     assert "is not what was written" in experiment.problems[0]

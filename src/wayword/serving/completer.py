@@ -1,30 +1,26 @@
 """Completions in process, from an index that stays open."""
 
-import logging
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from time import monotonic
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import Any
 
 from wayword import __version__
 from wayword.completion.completion import Completion
-from wayword.errors import WaywordError, WorkspaceError
 from wayword.index import versions
 from wayword.index.index import Index
 from wayword.index.overrides import FILE, Overrides
 from wayword.request import ANY, MAX_COMPLETIONS, MAX_PREFIX, MODES, check_request
+from wayword.serving.current_index import CurrentIndex
+from wayword.serving.watched_file import WatchedFile
 from wayword.store.workspace import Workspace
 from wayword.text import normalise
 
 LOOK_EVERY = 0.25
 """Seconds between two checks of the current version and of the overrides."""
-TRY_AGAIN = 2.0
-"""Seconds after which an unreadable file is tried again."""
 PINNED = "pinned"
-Value = TypeVar("Value")
-logger = logging.getLogger("wayword")
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,30 +84,6 @@ class Served:
         return [self.index.columns.split(key) for key in sorted(keys)]
 
 
-@dataclass(frozen=True, eq=False)
-class Withdrawn(Served):
-    """An index that is damaged and must not be read any more, with the reason."""
-
-    reason: str = ""
-
-    @classmethod
-    def of_reason(cls, served: Served, reason: str) -> "Withdrawn":
-        """Withdraw an index that was served."""
-        return cls(served.index, served.overrides, served.hidden, reason)
-
-    def answer(self, *_request: Any) -> NoReturn:
-        """Raise `WorkspaceError`."""
-        raise WorkspaceError(f"{self.reason} Build it again with `wayword index`.")
-
-    def popular(self, *_request: Any, **_options: Any) -> NoReturn:
-        """Raise `WorkspaceError`."""
-        self.answer()
-
-    def known(self) -> NoReturn:
-        """Raise `WorkspaceError`."""
-        self.answer()
-
-
 def as_typed(prefix: str) -> str:
     """Normalise a typed text and limit its length, before and after.
 
@@ -126,15 +98,10 @@ class Completer:
     """Completes typed texts, and switches to a new version of the index or other overrides by itself."""
 
     def __init__(self, root: Path, *, fall_back: bool = False, condemned: Container[str] = ()) -> None:
-        """`root` holds the versions and the pointer to the current one.
-
-        With `fall_back`, another version is opened at first if the current one is damaged. The `condemned` versions are
-        not served.
-        """
-        self.root, self._fall_back, self._condemned = root, fall_back, condemned
-        self._withdrawn: str | None = None
-        self._index = _Watched(root / versions.CURRENT, self._open)
-        self._overrides = _Watched(root / FILE, lambda _earlier: Overrides.load(root))
+        """`root` holds the versions and the pointer to the current one; see `CurrentIndex` for the options."""
+        self.root = root
+        self._index = CurrentIndex(root, fall_back=fall_back, condemned=condemned)
+        self._overrides = WatchedFile(root / FILE, lambda _earlier: Overrides.load(root))
         self._served = Served.of(self._index.value, self._overrides.value)
         self._next_look = monotonic() + LOOK_EVERY
         self._looking = Lock()
@@ -147,6 +114,16 @@ class Completer:
         path = path.path if isinstance(path, Workspace) else Path(path)
         root = path if (path / versions.CURRENT).exists() else path / versions.ROOT
         return cls(root, fall_back=fall_back, condemned=condemned)
+
+    @property
+    def problems(self) -> list[str]:
+        """Reasons why something else than the current files is served."""
+        return [*self._index.problems, *self._overrides.problems]
+
+    @property
+    def preferred(self) -> str | None:
+        """See `CurrentIndex.preferred`."""
+        return self._index.preferred
 
     @property
     def index(self) -> Index:
@@ -186,120 +163,9 @@ class Completer:
         try:
             for watched in (self._overrides, self._index):
                 if watched.look():
-                    self._serve()
-            if not isinstance(self._served, Withdrawn) and (reason := self._unfit(self.index)):
-                self._withdraw(reason)
+                    self._served = Served.of(self._index.value, self._overrides.value)
         finally:
             self._looking.release()
-
-    def _serve(self) -> None:
-        """Serve what was read last."""
-        index = self._index.value
-        if not self._unfit(index):
-            self._served = Served.of(index, self._overrides.value)
-
-    @property
-    def problems(self) -> list[str]:
-        """Reasons why something else than the current files is served."""
-        notice = self.index.integrity.notice
-        notices = [f"{notice}; what was opened stays in use"] if notice else []
-        withdrawn = [self._withdrawn] if self._withdrawn else []
-        read = (watched.problem for watched in (self._overrides, self._index))
-        return [*withdrawn, *filter(None, read), *notices]
-
-    def preferred(self) -> str | None:
-        """The version to serve: the current one, unless it is condemned; None if all are."""
-        names = (name for name in versions.by_preference(self.root) if name not in self._condemned)
-        return next(names, None)
-
-    def _unfit(self, index: Index) -> str | None:
-        """The reason why an open version must not be read any more, if there is one."""
-        if index.version in self._condemned:
-            return f"{index.version} is not served: workers that served it crashed again and again"
-        return index.integrity.look()
-
-    def _withdraw(self, reason: str) -> None:
-        """Serve another version instead of the open one; none, if no other can be opened."""
-        self._withdrawn = f"The index {self.root} was withdrawn: {reason}."
-        other = self._other(self.index.version, self.index)
-        if other is None:
-            logger.error("%s There is no other version; no completions are served.", self._withdrawn)
-            self._served = Withdrawn.of_reason(self._served, self._withdrawn)
-            return
-        logger.error("%s The version %s is served instead.", self._withdrawn, other.version)
-        self._index.value = other
-        self._served = Served.of(other, self._overrides.value)
-
-    def _open(self, earlier: Index | None) -> Index:
-        """The current version: the earlier one, if it is still current and on disk."""
-        folder = versions.current(self.root)
-        if earlier and earlier.version == folder.name and earlier.integrity.whole:
-            return earlier
-        try:
-            opened = self._opened(folder, earlier)
-        except WorkspaceError as problem:
-            other = self._other(folder.name, None) if earlier is None and self._fall_back else None
-            if other is None:
-                raise
-            self._withdrawn = str(problem)
-            logger.error("%s The version %s is served instead.", problem, other.version)
-            return other
-        self._withdrawn = None
-        return opened
-
-    def _opened(self, folder: Path, earlier: Index | None) -> Index:
-        if folder.name in self._condemned:
-            raise WorkspaceError(f"The index {folder} is not served: workers crashed again and again.")
-        opened = Index.open(folder)
-        return opened.like(earlier) if earlier else opened
-
-    def _other(self, version: str, earlier: Index | None) -> Index | None:
-        """The newest other version that can be opened."""
-        for name in versions.by_preference(self.root):
-            if name != version:
-                try:
-                    return self._opened(self.root / name, earlier)
-                except WorkspaceError as problem:
-                    logger.warning("%s", problem)
-        return None
-
-
-class _Watched(Generic[Value]):
-    """The content of a file, read again when it was replaced or written."""
-
-    def __init__(self, file: Path, load: Callable[[Value | None], Value]) -> None:
-        self._file, self._load = file, load
-        self._seen = _stamp(file)
-        self._reported: object = None
-        self._again = 0.0
-        self.problem: str | None = None
-        """The reason why the file could not be read, if it could not."""
-        self.value = load(None)
-
-    def look(self) -> bool:
-        """Read the file again if it has changed; whether there is another value."""
-        stamp = _stamp(self._file)
-        if stamp == self._seen or (stamp == self._reported and monotonic() < self._again):
-            return False
-        try:
-            value = self._load(self.value)
-        except WaywordError as problem:
-            if stamp != self._reported:
-                logger.warning("%s The earlier version stays in use.", problem)
-            self._reported, self._again, self.problem = stamp, monotonic() + TRY_AGAIN, str(problem)
-            return False
-        self._seen, self._reported, self.problem = stamp, None, None
-        changed = value is not self.value
-        self.value = value
-        return changed
-
-
-def _stamp(file: Path) -> tuple[int, int, int, int] | None:
-    try:
-        status = file.stat()
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
 def _with_pinned(completions: list[Completion], pinned: tuple[str, ...], k: int) -> list[Completion]:

@@ -9,9 +9,9 @@ from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
 
-from wayword.serving.completer import LOOK_EVERY, Completer, Served, Withdrawn
+from wayword.index.withdrawn import Withdrawn
+from wayword.serving.completer import LOOK_EVERY, Completer, Served
 from wayword.serving.condemned import Condemned
-from wayword.serving.http import Refused
 
 logger = logging.getLogger("wayword")
 FIRST, SECOND = "a", "b"
@@ -28,10 +28,7 @@ class Serving:
     def of(self, user: str | None) -> tuple[str, Served]:
         """The arm of a user; the first without a user."""
         arm = SECOND if self.share and user and bucket(user, self.experiment) < self.share else FIRST
-        served = self.arms[arm]
-        if isinstance(served, Withdrawn):
-            raise Refused(503, served.reason)
-        return arm, served
+        return arm, self.arms[arm]
 
 
 class Experiment:
@@ -80,6 +77,11 @@ class Experiment:
         """Reasons why an arm serves something else than its current index and overrides."""
         return [problem for completer in self.completers.values() for problem in completer.problems]
 
+    @property
+    def failing(self) -> bool:
+        """Whether an arm has no index that can be served."""
+        return any(isinstance(served.index, Withdrawn) for served in self.now.arms.values())
+
     def crashed(self) -> bool:
         """Count a crash of a worker, in the process that starts them; whether another one may succeed.
 
@@ -87,7 +89,7 @@ class Experiment:
         """
         if not self._condemned.crashed():
             return True
-        preferred = {completer.preferred() for completer in self.completers.values()} - {None}
+        preferred = {completer.preferred for completer in self.completers.values()} - {None}
         for version in preferred:
             self._condemned.add(str(version))
             logger.error("Workers crashed again and again; the version %s is not served any more.", version)

@@ -55,7 +55,7 @@ class Stored(msgspec.Struct):
 class Health(msgspec.Struct):
     """The index version of each arm, and the reasons why it is not the current one."""
 
-    status: Literal["ok", "degraded", "unavailable"]
+    status: Literal["ok", "degraded", "failing"]
     indexes: dict[str, str]
     reasons: list[str] = []
 

@@ -14,7 +14,7 @@ from wayword.errors import WaywordError, WorkspaceError
 from wayword.index.overrides import Overrides
 from wayword.request import MODES
 from wayword.serving import access, assets, events, openapi, parameters
-from wayword.serving.completer import Served, Withdrawn
+from wayword.serving.completer import Served
 from wayword.serving.event_log import FOLDER, EventLog
 from wayword.serving.experiment import Experiment, Serving
 from wayword.serving.explanation import Unknown, explain
@@ -191,11 +191,10 @@ class Service:
     def health(self, _scope: Scope, _protocol: Any) -> Response:
         """`GET /healthz`."""
         indexes = {arm: served.index.version for arm, served in self.experiment.now.arms.items()}
-        reasons = self.experiment.problems
-        withdrawn = any(isinstance(served, Withdrawn) for served in self.experiment.now.arms.values())
-        status = "unavailable" if withdrawn else "degraded" if reasons else "ok"
+        reasons, failing = self.experiment.problems, self.experiment.failing
+        status = "failing" if failing else "degraded" if reasons else "ok"
         content = encode({"status": status, "indexes": indexes, "reasons": reasons})
-        return Response(503 if withdrawn else 200, [JSON, _NO_STORE], content)
+        return Response(503 if failing else 200, [JSON, _NO_STORE], content)
 
     def measured(self, _scope: Scope, _protocol: Any) -> Response:
         """`GET /metrics`."""
