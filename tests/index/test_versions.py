@@ -8,6 +8,7 @@ import pytest
 
 from runs import Made
 from wayword.config import IndexConfig
+from wayword.errors import WorkspaceError
 from wayword.index import integrity, versions
 from wayword.index.build import build
 from wayword.index.integrity import Integrity
@@ -126,3 +127,11 @@ def test_the_current_version_is_preferred_then_the_newest(workspace: Workspace) 
     assert versions.by_preference(root) == [first, third, second]
     (root / versions.CURRENT).unlink()
     assert versions.by_preference(root) == [third, second, first]
+
+
+def test_building_does_not_wait_for_a_pipe_in_the_place_of_the_lock(workspace: Workspace) -> None:
+    lock = workspace.path / "index" / ".lock"
+    lock.unlink()
+    os.mkfifo(lock)
+    with pytest.raises(WorkspaceError, match=r"\.lock"):
+        build(workspace, IndexConfig(kept=13))

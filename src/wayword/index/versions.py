@@ -8,6 +8,7 @@ A version gets its name when it is complete, so a killed build leaves nothing th
 """
 
 import fcntl
+import os
 import re
 import stat
 from collections.abc import Callable, Iterator
@@ -144,13 +145,15 @@ def _locked(root: Path) -> Iterator[None]:
     if not root.is_dir():
         root.mkdir(parents=True, exist_ok=True)
         to_disk(root.parent)
-    with (root / ".lock").open("w") as lock:
+    handle = os.open(root / ".lock", os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+    with os.fdopen(handle, "w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise WorkspaceError(
                 f"Another process is writing {root}. Try again when it has finished."
             ) from None
-        for left in (*root.glob(f"{UNFINISHED}*"), *root.glob(f".{CURRENT}.*.new")):
-            remove(left)
+        for remains in (f"{UNFINISHED}*", f".{CURRENT}.*.new", "..verified-*.new"):
+            for left in root.glob(remains):
+                remove(left)
         yield
