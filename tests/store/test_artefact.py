@@ -1,5 +1,8 @@
 """An artefact opens only as it was written."""
 
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -9,8 +12,10 @@ from wayword.store.artefact import (
     RECEIPT,
     check,
     damage,
+    make_whole,
     report_of,
     seal,
+    write_atomically,
 )
 
 
@@ -60,3 +65,21 @@ def test_damage_is_named(folder: Path, name: str, content: bytes | None, message
         (folder / name).write_bytes(content)
     with pytest.raises(WorkspaceError, match=message):
         check(folder)
+
+
+def test_threads_that_write_one_file_do_not_mix(tmp_path: Path) -> None:
+    texts = [str(number) * 100_000 for number in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(5):
+            list(pool.map(lambda text: write_atomically(tmp_path / "file", text), texts))
+            assert (tmp_path / "file").read_text() in texts
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("nowhere"), Path.touch])
+def test_whatever_has_the_name_of_an_artefact_is_replaced(
+    make: Callable[[Path], None], tmp_path: Path
+) -> None:
+    make(tmp_path / "log")
+    make_whole(tmp_path / "log", lambda _folder: {"rows": 1})
+    assert report_of(tmp_path / "log") == {"rows": 1}

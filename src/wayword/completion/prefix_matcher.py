@@ -35,7 +35,7 @@ from wayword.completion.trie import (
     within_edits,
 )
 from wayword.completion.word_index import WordIndex
-from wayword.store.arrays import load_array, read_only
+from wayword.store.arrays import load_array, read_only, save_array
 from wayword.store.compressed_rows import CompressedRows
 
 SOURCES = ("exact", "typo", "words", "similar", "shorter")
@@ -80,7 +80,7 @@ class PrefixMatcher:
     def save(self, folder: Path) -> None:
         """Write the arrays, one file each."""
         folder.mkdir(parents=True, exist_ok=True)
-        np.save(folder / "wanted.npy", self.matchable)
+        save_array(folder / "wanted.npy", self.matchable)
         self._texts.save(folder, "texts")
         self._words.save(folder)
 

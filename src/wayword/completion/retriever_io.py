@@ -12,8 +12,9 @@ from wayword.completion.expected_utility import ExpectedUtilityRetriever, Record
 from wayword.completion.prefix_matcher import PrefixMatcher
 from wayword.completion.sparse_topk import DemandGraph
 from wayword.demand.artefact import DEMAND, EXPOSURE, OWN
-from wayword.store.arrays import load_array
+from wayword.store.arrays import load_array, save_array
 from wayword.store.compressed_rows import WeightedRows
+from wayword.store.regular_file import read_regular
 
 MATCHER, DOCUMENTS_IN, QUERIES_IN = "beginnings", "documents_in", "queries_in"
 
@@ -22,17 +23,17 @@ def save(retriever: ExpectedUtilityRetriever, folder: Path) -> None:
     """Save the retriever without the queries' texts and popularities, which are stored elsewhere."""
     retriever.graph.demand.save(folder, DEMAND)
     retriever.graph.exposure.save(folder, EXPOSURE)
-    np.save(folder / f"{OWN}.npy", retriever.own_utility, allow_pickle=False)
+    save_array(folder / f"{OWN}.npy", retriever.own_utility)
     save_matching(retriever, folder)
 
 
 def save_matching(retriever: ExpectedUtilityRetriever, folder: Path) -> None:
     """Save all but texts, popularities and the demand graph, which is the artefact `demand`."""
-    np.save(folder / "typed.npy", retriever.prefix_probability, allow_pickle=False)
+    save_array(folder / "typed.npy", retriever.prefix_probability)
     retriever.matcher.save(folder / MATCHER)
     if recorded := retriever.recorded:
         recorded.searches.save(folder, "recorded")
-        np.save(folder / "recorded_of_query.npy", recorded.of_query, allow_pickle=False)
+        save_array(folder / "recorded_of_query.npy", recorded.of_query)
         (folder / "recorded.json").write_text(
             json.dumps(recorded.prefixes, ensure_ascii=False, indent=2) + "\n", encoding="utf-8"
         )
@@ -66,7 +67,7 @@ def load(
     loaded, own_utility = load_graph(graph or folder, len(texts))
     recorded = None
     if (folder / "recorded.json").exists():
-        prefixes = json.loads((folder / "recorded.json").read_text(encoding="utf-8"))
+        prefixes = json.loads(read_regular(folder / "recorded.json", None))
         recorded = RecordedPrefixes(
             prefixes,
             WeightedRows.load(folder, "recorded", below=len(texts), rows=len(prefixes)),
@@ -90,14 +91,14 @@ def save_affinity(affinity: Affinity, folder: Path, name: str) -> None:
     """Save a JSON file of values and one array per column."""
     (folder / f"{name}.json").write_text(json.dumps(affinity.values, ensure_ascii=False), encoding="utf-8")
     for number, column in enumerate(affinity.values):
-        np.save(folder / f"{name}_{number}.npy", affinity.factors[column], allow_pickle=False)
+        save_array(folder / f"{name}_{number}.npy", affinity.factors[column])
 
 
 def load_affinity(folder: Path, name: str, owners: int) -> Affinity | None:
     """Map the files of `save_affinity` into memory; None if they do not exist."""
     if not (folder / f"{name}.json").exists():
         return None
-    values = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    values = json.loads(read_regular(folder / f"{name}.json", None))
     factors = {
         column: load_array(folder / f"{name}_{number}.npy", np.float32, shape=(len(known) + 1, owners))
         for number, (column, known) in enumerate(values.items())

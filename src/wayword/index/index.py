@@ -12,7 +12,7 @@ import numpy as np
 from wayword.completion.completion import Completion
 from wayword.errors import WaywordError, WorkspaceError
 from wayword.index.completion_lists import StoredLists
-from wayword.index.integrity import problem_of
+from wayword.index.integrity import Integrity
 from wayword.index.keys import Columns
 from wayword.request import MODES
 from wayword.store.arrays import load_array
@@ -47,43 +47,52 @@ class Index:
     importing Numba alone takes longer than the rest of a command.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, integrity: Integrity) -> None:
         about = read_object(folder / ABOUT)
         if about.get("format") != FORMAT:
             raise WorkspaceError(
                 f"The index {folder} has the format {about.get('format')!r}; this version of Wayword reads {FORMAT}. "
                 "Build it again with `wayword index`."
             )
-        self.version, self.about, self._folder = folder.name, about, folder
+        self.version, self.about, self._folder, self.integrity = folder.name, about, folder, integrity
         self.made = (folder / ABOUT).stat().st_mtime
         self.report: dict[str, Any] = report_of(folder)
         self.columns = Columns(dict(about["columns"]))
-        self.shown, self.texts = Strings.load(folder, "shown"), Strings.load(folder, "texts")
+        self.shown = Strings.load(folder, "shown")
+        self.texts = Strings.load(folder, "texts", len(self.shown))
         self.lists = StoredLists(folder, self.shown, MODES, int(about["kept"]))
-        self.popularity = load_array(folder / "popularity.npy", np.int64)
+        self.popularity = load_array(folder / "popularity.npy", np.int64, shape=(len(self.texts),))
 
     @classmethod
     def open(cls, folder: Path) -> "Index":
         """Open a version after an integrity check; a changed or truncated file raises `WorkspaceError`."""
-        if problem := problem_of(folder):
+        integrity = Integrity(folder)
+        if integrity.problem:
             raise WorkspaceError(
-                f"The index {folder} is damaged: {problem}. Build it again with `wayword index`."
+                f"The index {folder} is damaged: {integrity.problem}. Build it again with `wayword index`."
             )
-        return _opened(folder, lambda: cls(folder))
+        return _opened(folder, lambda: cls(folder, integrity))
+
+    def _part(self, read: Callable[[], Part]) -> Part:
+        """Load a part that was checked when the index was opened, unless its files have changed since."""
+        self.integrity.compare()
+        if problem := self.integrity.problem or self.integrity.notice:
+            raise WorkspaceError(f"The index {self._folder} has changed since it was opened: {problem}.")
+        return _opened(self._folder, read)
 
     @cached_property
     def pages(self) -> "Pages":
         """The first results of each query."""
         from wayword.index.pages import Pages
 
-        return _opened(self._folder, lambda: Pages.load(self._folder / PAGES, len(self.shown)))
+        return self._part(lambda: Pages.load(self._folder / PAGES, len(self.shown)))
 
     @cached_property
     def retriever(self) -> "ExpectedUtilityRetriever":
         """The retriever that computes lists that are not stored."""
         from wayword.completion import retriever_io as saved
 
-        return _opened(self._folder, lambda: saved.load(self._folder / LIVE, self.texts, self.popularity))
+        return self._part(lambda: saved.load(self._folder / LIVE, self.texts, self.popularity))
 
     @cached_property
     def _most_popular(self) -> "PopularRetriever":
@@ -94,8 +103,11 @@ class Index:
     @cached_property
     def _policy(self) -> "Expected":
         name = self.about["policy"]
-        same = load_array(self._folder / "same.npy", np.int32) if name == "diverse" else None
+        same = self._part(self._near_duplicates) if name == "diverse" else None
         return served_policy(self.retriever, name, float(self.about["acceptance"]), same)
+
+    def _near_duplicates(self) -> "NDArray[np.int32]":
+        return load_array(self._folder / "same.npy", np.int32, shape=(len(self.texts),))
 
     def like(self, earlier: "Index") -> "Index":
         """Load the parts that the earlier version had loaded, so that no request waits for them. Returns itself."""

@@ -18,11 +18,10 @@ from typing import Any
 
 from wayword.errors import WaywordError
 from wayword.store.artefact import write_atomically
+from wayword.store.regular_file import read_regular
 from wayword.text import normalise
 
 FILE = "overrides.json"
-LARGEST = 50_000_000
-"""Bytes; a larger file is refused rather than read."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +39,7 @@ class Overrides:
         """Read the overrides of a folder; without a file there are none."""
         file = folder / FILE
         try:
-            if file.stat().st_size > LARGEST:
-                raise WaywordError(
-                    f"{file} is larger than {LARGEST:,} bytes. Remove entries that are no longer needed."
-                )
-            text = file.read_text(encoding="utf-8")
+            text = read_regular(file)
             content = json.loads(text)
         except FileNotFoundError:
             return cls()

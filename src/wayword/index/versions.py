@@ -8,9 +8,9 @@ A version gets its name when it is complete, so a killed build leaves nothing th
 """
 
 import re
-import shutil
+import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,34 +22,37 @@ from wayword.store.artefact import (
     UNFINISHED,
     damage,
     make_whole,
+    remove,
     write_atomically,
 )
+from wayword.store.regular_file import read_regular
 
 ROOT = "index"
 """Folder of the versions in a workspace."""
 CURRENT = "current"
+LONGEST_POINTER = 1000
+"""Bytes."""
 _NAME = re.compile(r"[0-9a-f]{16}")
 
 
 def current(root: Path) -> Path:
     """The folder of the current version."""
-    name = _read_pointer(root)
-    if name is None:
-        raise WorkspaceError(f"There is no index in {root}. Build one with `wayword index WORKSPACE`.")
+    try:
+        name = read_regular(root / CURRENT, LONGEST_POINTER).strip()
+    except FileNotFoundError:
+        raise WorkspaceError(
+            f"There is no index in {root}. Build one with `wayword index WORKSPACE`."
+        ) from None
+    except (OSError, ValueError) as problem:
+        raise WorkspaceError(
+            f"Cannot read {root / CURRENT}: {problem}. `wayword index WORKSPACE` repairs it."
+        ) from problem
     if not _NAME.fullmatch(name):
         raise WorkspaceError(
             f"Found {name[:40]!r} in {root / CURRENT}; expected the name of a version. "
             "`wayword index WORKSPACE` repairs it."
         )
     return root / name
-
-
-def _read_pointer(root: Path) -> str | None:
-    """Content of the pointer file, unchecked; None if it cannot be read."""
-    try:
-        return (root / CURRENT).read_text(encoding="utf-8").strip()
-    except (OSError, ValueError):
-        return None
 
 
 def publish(
@@ -64,7 +67,7 @@ def publish(
                 make_whole(folder, make)
                 _make_read_only(folder)
                 integrity.stamp(folder)
-            if made or _read_pointer(root) != version:
+            if made or not _is_current(root, version):
                 point(root, version)
             _prune(root, version, keep)
     except Exception as problem:
@@ -72,6 +75,13 @@ def publish(
             raise
         raise WorkspaceError(f"Cannot write the index {root}. {said}") from problem
     return folder, made
+
+
+def _is_current(root: Path, version: str) -> bool:
+    try:
+        return current(root).name == version
+    except WorkspaceError:
+        return False
 
 
 def point(root: Path, version: str) -> None:
@@ -82,26 +92,47 @@ def point(root: Path, version: str) -> None:
         raise WorkspaceError(
             f"The version {version} cannot be served: {problem}. Build it again with `wayword index WORKSPACE`."
         )
+    if (root / CURRENT).is_dir() and not (root / CURRENT).is_symlink():
+        remove(root / CURRENT)
     write_atomically(root / CURRENT, version + "\n")
 
 
 def versions(root: Path) -> list[str]:
     """Names of all complete versions, the newest last."""
-    complete = [path for path in root.iterdir() if _NAME.fullmatch(path.name) and (path / RECEIPT).exists()]
-    return [path.name for path in sorted(complete, key=lambda path: (path.stat().st_mtime_ns, path.name))]
+    made = []
+    for path in root.iterdir() if root.is_dir() else ():
+        with suppress(OSError):  # removed meanwhile
+            if _NAME.fullmatch(path.name) and (path / RECEIPT).exists():
+                made.append((path.stat().st_mtime_ns, path.name))
+    return [name for _, name in sorted(made)]
+
+
+def by_preference(root: Path) -> list[str]:
+    """The current version, if there is a pointer to one, then the others, the newest first."""
+    others = versions(root)[::-1]
+    try:
+        preferred = current(root).name
+    except WorkspaceError:
+        return others
+    return [preferred, *(name for name in others if name != preferred)]
 
 
 def _make_read_only(folder: Path) -> None:
-    """Make all files read-only: servers map them into memory and would crash if one were truncated."""
+    """Make all files read-only: servers map them into memory and would crash if one were truncated.
+
+    Files that are so already are left alone: another version may share them, whose stamps would change.
+    """
     for path in folder.rglob("*"):
-        if path.is_file():
+        if path.is_file() and stat.S_IMODE(path.stat().st_mode) != 0o444:
             path.chmod(0o444)
 
 
 def _prune(root: Path, version: str, keep: int) -> None:
     """Remove the oldest versions. A server that has one open can read it until it closes it."""
     for old in [name for name in versions(root) if name != version][: -(keep - 1) or None]:
-        shutil.rmtree(root / old, ignore_errors=True)
+        if _is_current(root, old):
+            continue  # somebody rolled back meanwhile
+        remove(root / old)
         integrity.forget(root / old)
 
 
@@ -112,6 +143,7 @@ def _locked(root: Path) -> Iterator[None]:
     with disk.locked(root) as free:
         if not free:
             raise WorkspaceError(f"Another process is writing {root}. Try again when it has finished.")
-        for left in root.glob(f"{UNFINISHED}*"):
-            shutil.rmtree(left, ignore_errors=True)
+        for remains in (f"{UNFINISHED}*", f".{CURRENT}.*.new", "..verified-*.new"):
+            for left in root.glob(remains):
+                remove(left)
         yield

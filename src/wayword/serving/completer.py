@@ -1,30 +1,26 @@
 """Completions in process, from an index that stays open."""
 
-import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from time import monotonic
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from wayword import __version__
 from wayword.completion.completion import Completion
-from wayword.errors import WaywordError
 from wayword.index import versions
 from wayword.index.index import Index
 from wayword.index.overrides import FILE, Overrides
 from wayword.request import ANY, MAX_COMPLETIONS, MAX_PREFIX, MODES, check_request
+from wayword.serving.current_index import CurrentIndex
+from wayword.serving.watched_file import WatchedFile
 from wayword.store.workspace import Workspace
 from wayword.text import normalise
 
 LOOK_EVERY = 0.25
 """Seconds between two checks of the current version and of the overrides."""
-TRY_AGAIN = 2.0
-"""Seconds after which an unreadable file is tried again."""
 PINNED = "pinned"
-Value = TypeVar("Value")
-logger = logging.getLogger("wayword")
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,20 +97,33 @@ def as_typed(prefix: str) -> str:
 class Completer:
     """Completes typed texts, and switches to a new version of the index or other overrides by itself."""
 
-    def __init__(self, root: Path) -> None:
-        """`root` holds the versions and the pointer to the current one."""
+    def __init__(self, root: Path, *, fall_back: bool = False, condemned: Container[str] = ()) -> None:
+        """`root` holds the versions and the pointer to the current one; see `CurrentIndex` for the options."""
         self.root = root
-        self._index = _Watched(root / versions.CURRENT, self._open)
-        self._overrides = _Watched(root / FILE, lambda _earlier: Overrides.load(root))
+        self._index = CurrentIndex(root, fall_back=fall_back, condemned=condemned)
+        self._overrides = WatchedFile(root / FILE, lambda _earlier: Overrides.load(root))
         self._served = Served.of(self._index.value, self._overrides.value)
         self._next_look = monotonic() + LOOK_EVERY
         self._looking = Lock()
 
     @classmethod
-    def open(cls, path: Workspace | Path | str) -> "Completer":
+    def open(
+        cls, path: Workspace | Path | str, *, fall_back: bool = False, condemned: Container[str] = ()
+    ) -> "Completer":
         """Open the index of a workspace, or a folder of versions of an index."""
         path = path.path if isinstance(path, Workspace) else Path(path)
-        return cls(path if (path / versions.CURRENT).exists() else path / versions.ROOT)
+        root = path if (path / versions.CURRENT).exists() else path / versions.ROOT
+        return cls(root, fall_back=fall_back, condemned=condemned)
+
+    @property
+    def problems(self) -> list[str]:
+        """Reasons why something else than the current files is served."""
+        return [*self._index.problems, *self._overrides.problems]
+
+    @property
+    def preferred(self) -> str | None:
+        """See `CurrentIndex.preferred`."""
+        return self._index.preferred
 
     @property
     def index(self) -> Index:
@@ -157,49 +166,6 @@ class Completer:
                     self._served = Served.of(self._index.value, self._overrides.value)
         finally:
             self._looking.release()
-
-    def _open(self, earlier: Index | None) -> Index:
-        """The current version: the earlier one, if it is still current."""
-        folder = versions.current(self.root)
-        if earlier is None:
-            return Index.open(folder)
-        return earlier if earlier.version == folder.name else Index.open(folder).like(earlier)
-
-
-class _Watched(Generic[Value]):
-    """The content of a file, read again when it was replaced or written."""
-
-    def __init__(self, file: Path, load: Callable[[Value | None], Value]) -> None:
-        self._file, self._load = file, load
-        self._seen = _stamp(file)
-        self._reported: object = None
-        self._again = 0.0
-        self.value = load(None)
-
-    def look(self) -> bool:
-        """Read the file again if it has changed; whether there is another value."""
-        stamp = _stamp(self._file)
-        if stamp == self._seen or (stamp == self._reported and monotonic() < self._again):
-            return False
-        try:
-            value = self._load(self.value)
-        except WaywordError as problem:
-            if stamp != self._reported:
-                logger.warning("%s The earlier version stays in use.", problem)
-            self._reported, self._again = stamp, monotonic() + TRY_AGAIN
-            return False
-        self._seen, self._reported = stamp, None
-        changed = value is not self.value
-        self.value = value
-        return changed
-
-
-def _stamp(file: Path) -> tuple[int, int, int, int] | None:
-    try:
-        status = file.stat()
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
 def _with_pinned(completions: list[Completion], pinned: tuple[str, ...], k: int) -> list[Completion]:

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from threading import Event, Thread
+from time import monotonic
 
+from wayword.index.withdrawn import Withdrawn
 from wayword.serving.completer import LOOK_EVERY, Completer, Served
+from wayword.serving.condemned import Condemned
 
 logger = logging.getLogger("wayword")
 FIRST, SECOND = "a", "b"
@@ -35,13 +38,18 @@ class Experiment:
         self, workspace: Path, against: Path | None = None, share: float = 0.5, experiment: str = ""
     ) -> None:
         """Give `share` of the users the index of `against`; another name of the experiment assigns users anew."""
-        self.completers = {FIRST: Completer.open(workspace)}
-        if against is not None:
-            self.completers[SECOND] = Completer.open(against)
+        self._condemned = Condemned()
+        given = {FIRST: workspace} if against is None else {FIRST: workspace, SECOND: against}
+        self.completers = {
+            arm: Completer.open(path, fall_back=True, condemned=self._condemned)
+            for arm, path in given.items()
+        }
         self._share = share if against is not None else 0.0
         self._experiment = experiment
         self._stopped = Event()
         self.now = self._serving()
+        self.looked = monotonic()
+        """Time of the last complete look at the disk (`time.monotonic`): a heartbeat."""
 
     def _serving(self) -> Serving:
         return Serving(
@@ -50,15 +58,42 @@ class Experiment:
 
     def look(self) -> None:
         """Switch to indexes and overrides that have changed on disk."""
+        failed = False
         for arm, completer in self.completers.items():
             try:
                 completer.look_in_time()
             except Exception:
+                failed = True
                 logger.exception("Checking for a new index of arm %s failed; the old one stays in use.", arm)
         serving = self._serving()
         if any(serving.arms[arm] is not served for arm, served in self.now.arms.items()):
             self.now = serving
             gc.collect()  # close the files of the old index now
+        if not failed:
+            self.looked = monotonic()
+
+    @property
+    def problems(self) -> list[str]:
+        """Reasons why an arm serves something else than its current index and overrides."""
+        return [problem for completer in self.completers.values() for problem in completer.problems]
+
+    @property
+    def failing(self) -> bool:
+        """Whether an arm has no index that can be served."""
+        return any(isinstance(served.index, Withdrawn) for served in self.now.arms.values())
+
+    def crashed(self) -> bool:
+        """Count a crash of a worker, in the process that starts them; whether another one may succeed.
+
+        Crashes in quick succession condemn the version of each arm: which one was read is not known.
+        """
+        if not self._condemned.crashed():
+            return True
+        preferred = {completer.preferred for completer in self.completers.values()} - {None}
+        for version in preferred:
+            self._condemned.add(str(version))
+            logger.error("Workers crashed again and again; the version %s is not served any more.", version)
+        return bool(preferred)
 
     def watch(self) -> None:
         """Watch the disk in a thread of its own, so that no request waits for a new version."""

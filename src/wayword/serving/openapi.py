@@ -24,7 +24,7 @@ REASONS = {
     408: "The body did not arrive in time.",
     413: "The body is too large.",
     429: "Too many requests; retry-after says when to try again.",
-    503: "It could not be written; nothing of it was. Try again.",
+    503: "The index was withdrawn, or something could not be written (nothing of it was). Try again.",
 }
 
 
@@ -52,7 +52,7 @@ def describe(options: Options) -> Plain:
                     "operationId": "complete",
                     "summary": "Completions of a typed text, best first.",
                     "parameters": _described(parameters.COMPLETE),
-                    "responses": _responses(of, CompletionResponse, 400, 429, cached=True),
+                    "responses": _responses(of, CompletionResponse, 400, 429, 503, cached=True),
                 }
             },
             "/explain": {
@@ -60,7 +60,7 @@ def describe(options: Options) -> Plain:
                     "operationId": "explain",
                     "summary": "Why a query is suggested: the demand, and the results of the query.",
                     "parameters": _described(parameters.EXPLAIN),
-                    "responses": _responses(of, Explanation, 400, 404, 429, cached=True),
+                    "responses": _responses(of, Explanation, 400, 404, 429, 503, cached=True),
                 }
             },
             "/events": {
@@ -93,7 +93,10 @@ def describe(options: Options) -> Plain:
                 "get": {
                     "operationId": "health",
                     "summary": "Whether the service answers, and the version of each index.",
-                    "responses": _responses(of, Health, 429),
+                    "responses": {
+                        **_responses(of, Health, 429),
+                        "503": _responses(of, Health)["200"] | {"description": "An index was withdrawn."},
+                    },
                 }
             },
             "/metrics": {

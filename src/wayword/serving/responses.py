@@ -53,10 +53,11 @@ class Stored(msgspec.Struct):
 
 
 class Health(msgspec.Struct):
-    """The index version of each arm."""
+    """The index version of each arm, and the reasons why it is not the current one."""
 
-    status: str
+    status: Literal["ok", "degraded", "failing"]
     indexes: dict[str, str]
+    reasons: list[str] = []
 
 
 class OverridesBody(msgspec.Struct, forbid_unknown_fields=True):

@@ -6,13 +6,13 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
-from granian import Granian
 from granian.constants import HTTPModes, Interfaces, Loops
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
 
 from wayword.errors import WaywordError
 from wayword.serving.options import Options
+from wayword.serving.respawning_server import RespawningServer
 from wayword.serving.service import Service
 
 STOPPING = 10
@@ -32,7 +32,7 @@ def serve(workspace: Path, options: Options, tell: Callable[[str], None]) -> Non
     gc.freeze()  # exempt from garbage collection, so that the pages stay shared
     where = f"[{address}]" if ":" in address else address
     tell(f"Serving http://{where}:{port} (stop with Ctrl-C).")
-    Granian(
+    server = RespawningServer(
         "wayword",
         address=address,
         port=port,
@@ -45,7 +45,9 @@ def serve(workspace: Path, options: Options, tell: Callable[[str], None]) -> Non
         log_level=LogLevels.warning,
         respawn_failed_workers=True,
         workers_kill_timeout=STOPPING,
-    ).serve(target_loader=lambda _target: service)  # type: ignore[arg-type, return-value]
+    )
+    server.crashed = service.experiment.crashed
+    server.serve(target_loader=lambda _target: service)  # type: ignore[arg-type, return-value]
 
 
 def _free(host: str, port: int) -> tuple[str, int]:

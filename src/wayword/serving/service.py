@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from wayword.errors import WaywordError
+from wayword.errors import WaywordError, WorkspaceError
 from wayword.index.overrides import Overrides
 from wayword.request import MODES
 from wayword.serving import access, assets, events, openapi, parameters
@@ -74,6 +74,8 @@ class Service:
             response = refused.response()
         except Unknown as unknown:
             response = Refused(404, str(unknown)).response()
+        except WorkspaceError as problem:
+            response = Refused(503, str(problem)).response()
         except WaywordError as problem:
             response = Refused(400, str(problem)).response()
         except Exception:
@@ -189,7 +191,10 @@ class Service:
     def health(self, _scope: Scope, _protocol: Any) -> Response:
         """`GET /healthz`."""
         indexes = {arm: served.index.version for arm, served in self.experiment.now.arms.items()}
-        return Response(200, [JSON, _NO_STORE], encode({"status": "ok", "indexes": indexes}))
+        reasons, failing = self.experiment.problems, self.experiment.failing
+        status = "failing" if failing else "degraded" if reasons else "ok"
+        content = encode({"status": status, "indexes": indexes, "reasons": reasons})
+        return Response(503 if failing else 200, [JSON, _NO_STORE], content)
 
     def measured(self, _scope: Scope, _protocol: Any) -> Response:
         """`GET /metrics`."""

@@ -10,7 +10,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any, TextIO
 
 from wayword.errors import WorkspaceError
 from wayword.store import disk
+from wayword.store.regular_file import read_regular
 
 RECEIPT = "artefact.json"
 UNFINISHED = ".unfinished-"
@@ -60,13 +61,18 @@ def _receipt(folder: Path) -> Receipt:
     return receipt
 
 
-def damage(folder: Path, *, thorough: bool) -> str | None:
-    """Describe the damage of an artefact: a missing file, a size, or with `thorough` a hash; None if it is whole."""
+def damage(folder: Path, *, thorough: bool, only: Collection[str] | None = None) -> str | None:
+    """Describe the damage of an artefact: a missing file, a size, or with `thorough` a hash; None if it is whole.
+
+    With `only`, other files are not looked at.
+    """
     try:
         receipt = _receipt(folder)
     except WorkspaceError:
         return f"{folder.name}/{RECEIPT} is missing or cannot be read"
     for name, size in receipt.sizes.items():
+        if only is not None and name not in only:
+            continue
         file = folder / name
         try:
             if not file.is_file():
@@ -77,7 +83,7 @@ def damage(folder: Path, *, thorough: bool) -> str | None:
                 return f"{folder.name}/{name} is not what was written"
         except OSError as problem:
             return f"{folder.name}/{name} cannot be read ({problem.strerror})"
-    extra = _files(folder) - receipt.sizes.keys() if thorough else None
+    extra = _files(folder) - receipt.sizes.keys() if thorough and only is None else None
     return f"{folder.name}/{min(extra)} is no part of it" if extra else None
 
 
@@ -101,7 +107,7 @@ def _files(folder: Path) -> set[str]:
 def read_object(file: Path) -> dict[str, Any]:
     """Read a JSON object, or raise an error that names the file."""
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
+        content = json.loads(read_regular(file))
     except (OSError, ValueError, RecursionError) as problem:
         raise WorkspaceError(unreadable(file, str(problem))) from problem
     if not isinstance(content, dict):
@@ -134,12 +140,20 @@ def make_whole(folder: Path, make: Callable[[Path], dict[str, Any]]) -> None:
         report = make(unfinished)
         disk.prove_room(unfinished)
         seal(unfinished, report)
-        shutil.rmtree(folder, ignore_errors=True)  # a damaged one, if any
+        remove(folder)  # a damaged one, if any
         unfinished.rename(folder)
         to_disk(folder.parent)
     except BaseException:
-        shutil.rmtree(unfinished, ignore_errors=True)
+        remove(unfinished)
         raise
+
+
+def remove(path: Path) -> None:
+    """Remove a folder with its content, or whatever else has that name, as far as that is possible."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from wayword.store.arrays import check_numbers, load_array, read_only
+from wayword.store.arrays import check_numbers, load_array, read_only, save_array
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -48,7 +48,7 @@ class CompressedRows:
     def save(self, folder: Path, name: str) -> None:
         """Write one file for each array."""
         for field, array in zip(fields(self), self.arrays, strict=True):
-            np.save(folder / f"{name}.{field.name}.npy", array, allow_pickle=False)
+            save_array(folder / f"{name}.{field.name}.npy", array)
 
     @classmethod
     def load(

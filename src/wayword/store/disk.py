@@ -91,7 +91,8 @@ def make_folder(path: Path) -> None:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[bool]:
-    """Hold the lock of a folder; yields whether it was free. A link in the place of the lock file is not followed."""
+    """Hold the lock of a folder; yields whether it was free. Neither is a link in the place of the
+    lock file followed, nor a pipe waited for."""
     with open(folder / ".lock", "a", opener=_open_no_link) as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -102,7 +103,7 @@ def locked(folder: Path) -> Iterator[bool]:
 
 
 def _open_no_link(name: str, flags: int) -> int:
-    return os.open(name, flags | os.O_NOFOLLOW, 0o666)
+    return os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
 
 
 @contextmanager
