@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from wayword.engines.duck import DuckDB
 from wayword.logs.ubi.parser import count
+from wayword.logs.ubi.schema import DEEPEST_RANK
 
 CLICKS = ("click", "click_through", "item_click")
 IMPRESSION = "impression"
@@ -41,7 +42,7 @@ def find_first_ordinals(engine: DuckDB, actions: Sequence[str], given: int | Non
         "placed",
         f"""
         SELECT e.place, e.query_id, e.query, e.time, e.action, e.object AS document,
-               CASE WHEN {rank} >= 1 AND {rank} < 2147483648 AND {rank} = floor({rank})
+               CASE WHEN {rank} >= 1 AND {rank} <= {DEEPEST_RANK} AND {rank} = floor({rank})
                     THEN CAST({rank} AS INTEGER) END AS rank
         FROM events AS e LEFT JOIN ordinals AS o ON o.application = e.application
         WHERE e.action = '{IMPRESSION}' OR e.action IN (SELECT action FROM click_actions)
