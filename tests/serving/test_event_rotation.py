@@ -15,8 +15,8 @@ import pytest
 
 from runs import Made
 from servers import Server, serving
-from wayword.serving import event_file, event_log
 from wayword.serving.event_log import EventLog
+from wayword.store.artefact import to_disk
 
 Hook = Callable[[], None]
 
@@ -132,7 +132,7 @@ def test_a_folder_that_becomes_a_link_is_followed(tmp_path: Path) -> None:
 def test_names_that_are_taken_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the clock was set back, or of another machine with the same folder: a file, a pipe without a reader, a
     link to a file and one to nothing."""
-    monkeypatch.setattr(event_log.time, "strftime", lambda *_: "now")
+    monkeypatch.setattr(time, "strftime", lambda *_: "now")
     taken = [tmp_path / f"ubi-now-{os.getpid()}-{n}.ndjson" for n in range(1, 5)]
     taken[0].write_bytes(_line("other"))
     os.mkfifo(taken[1])
@@ -147,11 +147,13 @@ def test_names_that_are_taken_are_left_alone(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize("place", ["a file", "a pipe", "a link to nothing"])
 def test_a_folder_that_is_none_is_told_and_waited_for(tmp_path: Path, place: str) -> None:
     events = tmp_path / "events"
-    {
-        "a file": events.touch,
-        "a pipe": lambda: os.mkfifo(events),
-        "a link to nothing": lambda: events.symlink_to(tmp_path / "none"),
-    }[place]()
+    match place:
+        case "a file":
+            events.touch()
+        case "a pipe":
+            os.mkfifo(events)
+        case "a link to nothing":
+            events.symlink_to(tmp_path / "none")
 
     async def post(log: EventLog) -> None:
         with pytest.raises(FileExistsError):
@@ -196,13 +198,13 @@ def test_a_name_that_is_not_on_disk_takes_no_event(tmp_path: Path, monkeypatch: 
         flush(file)
 
     monkeypatch.setattr(os, "fsync", flushed)
-    synced, to_disk = list[Path](), event_file.to_disk
+    synced = list[Path]()
 
     def recorded(path: Path) -> None:
         to_disk(path)
         synced.append(path)
 
-    monkeypatch.setattr(event_file, "to_disk", recorded)
+    monkeypatch.setattr("wayword.serving.event_file.to_disk", recorded)
 
     async def post(log: EventLog) -> None:
         with pytest.raises(OSError, match="Input/output"):
