@@ -192,3 +192,14 @@ def test_an_event_that_is_in_two_files_counts_once(tmp_path: Path) -> None:
     twice = wayword.read_ubi(tmp_path / "ubi", out=tmp_path / "log")
     assert pq.read_table(twice.clicks).equals(rows)
     assert json.dumps(twice.arms) == json.dumps(once.arms)
+
+
+def test_one_false_list_does_not_replace_that_of_a_query(tmp_path: Path) -> None:
+    false = query("false", "tv", 999, query_response_hit_ids=["x"])
+    log = read(tmp_path, bare([*GOOD, false]))
+    assert log.rankings
+    assert pq.read_table(log.rankings)["document"].to_pylist() == ["a", "b"]
+    newer = query("newer", "tv", 1000, query_response_hit_ids=["new", "b"])
+    log = read(tmp_path, bare([*GOOD, false, newer]))
+    assert log.rankings
+    assert pq.read_table(log.rankings)["document"].to_pylist() == ["new", "b"]

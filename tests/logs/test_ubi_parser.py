@@ -366,13 +366,16 @@ def test_each_application_counts_from_0_or_from_1(tmp_path: Path) -> None:
     assert sorted(clicked(read(tmp_path, records, first_ordinal=1))) == [("one", "d", 2), ("zero", "d", 2)]
 
 
-def test_a_stray_zero_is_told(tmp_path: Path) -> None:
+def test_a_stray_zero_changes_nothing_and_is_told(tmp_path: Path) -> None:
     records = [SEARCH, *(click("q", "a", 1, seconds=n) for n in range(20)), click("q", "b", 0)]
-    (note,) = read(tmp_path, records).notes
-    assert "only 1 of 0 beside 20 of 1: give --first-ordinal 1" in note
-    log = read(tmp_path, records, first_ordinal=1)
-    assert not log.notes
+    log = read(tmp_path, records)
+    assert "only 1 positions of 0 beside 20 of 1" in log.notes[0]
+    assert log.first_ordinals == {"": 1}
     assert ("q", "b", 2) in clicked(log)  # its place in the hits
+    for first in (0, 1):
+        assert not read(tmp_path, records, first_ordinal=first).notes
+    few = [SEARCH, *(click("q", "a", 1, seconds=n) for n in range(10)), click("q", "b", 0)]
+    assert read(tmp_path, few).first_ordinals == {"": 0}
 
 
 # --- rankings

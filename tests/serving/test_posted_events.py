@@ -129,6 +129,7 @@ EVIL: list[dict[str, Any]] = [
     },
     {"user_query": "x" * 10_000},
     {"user_query": "a" + "\u0301" * 9_999},
+    {"user_query": "tv 1", "query_response_hit_ids": ["false"]},
     {"user_query": "a\0b\nc", "query_response_hit_ids": ["\0", "d\nd", " "]},
     {"timestamp": "0001-01-01T00:00:00+12:00"},
     {"timestamp": "2025-06-01t00:00:00z"},
@@ -147,7 +148,8 @@ def test_no_posted_record_stops_a_run_on_the_log(tmp_path: Path, split: str) -> 
         where = {"object": {"object_id": document}, "position": {"ordinal": ordinal}}
         posts.append({"action_name": "click", "query_id": "7", "event_attributes": where})
     (tmp_path / "ubi.ndjson").write_bytes(posted(*posts))
-    log = wayword.read_ubi(tmp_path, out=tmp_path / "log", first_ordinal=1)
+    log = wayword.read_ubi(tmp_path, out=tmp_path / "log")
+    assert log.first_ordinals == {"": 1}
     assert log.context == ["price"]
     assert log.report["attributes that are no context columns"] == 100 + 6
     assert log.report["values that do not fit their context column"] == 6

@@ -62,7 +62,9 @@ def blocks(path: Path, first: int = 0, size: int = BLOCK) -> Iterator[tuple[pa.T
     """
     for data in _whole_lines(path, size):
         lines = _split(data)
-        kept = np.flatnonzero(pc.binary_length(lines).to_numpy() > 1)
+        filled = pc.binary_length(lines).to_numpy() > 1
+        filled[-1] |= not data.endswith(b"\n")
+        kept = np.flatnonzero(filled)
         batch = pa.record_batch([pa.array(first + kept), lines.take(pa.array(kept))], schema=SCHEMA)
         table = pa.Table.from_batches(
             [batch.slice(start, AT_ONCE) for start in range(0, len(kept), AT_ONCE)], SCHEMA

@@ -123,8 +123,8 @@ def _check_found(report: dict[str, int], application: str | None) -> None:
 
 def _doubt(application: str, zeros: int, ones: int) -> str:
     return (
-        f"the application {application!r} seems to count positions from 0, but has only {zeros:,} of 0 beside {ones:,} "
-        "of 1: give --first-ordinal 1 if those are mistakes"
+        f"the application {application!r} has only {zeros:,} positions of 0 beside {ones:,} of 1, so it is taken to "
+        "count from 1: give --first-ordinal 0 if it counts from 0"
     )
 
 
