@@ -139,7 +139,7 @@ WRONG_CLICKS = [("unknown", 1), ("a", 10_000), ("b", 0), ("\0", 3)]
 
 @pytest.mark.parametrize("split", ["hash", "time"])
 def test_no_posted_record_stops_a_run_on_the_log(tmp_path: Path, split: str) -> None:
-    posts = shop(400)
+    posts = shop(700)
     for number, evil in enumerate(EVIL):
         posts.append(
             {"user_query": "evil", "query_id": f"evil {number}", "query_response_hit_ids": ["a"]} | evil
@@ -147,14 +147,14 @@ def test_no_posted_record_stops_a_run_on_the_log(tmp_path: Path, split: str) -> 
     for document, ordinal in WRONG_CLICKS:
         where = {"object": {"object_id": document}, "position": {"ordinal": ordinal}}
         posts.append({"action_name": "click", "query_id": "7", "event_attributes": where})
-    (tmp_path / "ubi.ndjson").write_bytes(posted(*posts))
+    (tmp_path / "ubi.ndjson").write_bytes(posted(*posts[:900]) + posted(*posts[900:]))
     log = wayword.read_ubi(tmp_path, out=tmp_path / "log")
     assert log.first_ordinals == {"": 1}
     assert log.context == ["price"]
     assert log.report["attributes that are no context columns"] == 100 + 6
     assert log.report["values that do not fit their context column"] == 6
     prices = pq.read_table(log.clicks)["price"].drop_null().unique().to_pylist()
-    assert sorted(map(float, prices)) == list(map(float, range(400)))
+    assert sorted(map(float, prices)) == list(map(float, range(700)))
     config = Config.parse({"log": {"split": split}, "evaluation": {"bootstrap": 20}})
     report = wayword.run(log.clicks, log.rankings, out=tmp_path / "workspace", config=config).report(
         "rankings"
