@@ -68,7 +68,7 @@ def build(engine: DuckDB, wanted: Sequence[str] | None = None) -> Contexts:
 def _notes(rare: Sequence[str]) -> list[str]:
     if not rare:
         return []
-    shown = ", ".join(name[:LONGEST_NAME] for name in rare[:EXAMPLES]) + ", …" * (len(rare) > EXAMPLES)
+    shown = ", ".join(map(repr, rare[:EXAMPLES])) + ", …" * (len(rare) > EXAMPLES)
     return [
         f"{len(rare):,} attributes in query_attributes are no context columns, since less than {RAREST:.0%} of "
         f"the searches have them or {MOST} others are more frequent ({shown}): --context NAME takes one nevertheless"
