@@ -5,7 +5,7 @@ They hold for every field, also for those that the schema does not name.
 
 from typing import Any
 
-from wayword.logs.ubi.schema import DEEPEST_NESTING, LONGEST_NAME, LONGEST_TEXT, MOST_FIELDS, MOST_ITEMS
+from wayword.logs.ubi.schema import DEEPEST_NESTING, LONGEST_FIELD, LONGEST_TEXT, MOST_FIELDS, MOST_ITEMS
 
 
 def excess(record: Any) -> str | None:
@@ -34,8 +34,8 @@ def _excess(value: Any) -> str | None:
     if len(value) > MOST_FIELDS:
         return f"has an object of {len(value):,} fields; expected at most {MOST_FIELDS}"
     longest = max(map(len, value), default=0)
-    if longest > LONGEST_NAME:
-        return f"has a field name of {longest:,} characters; expected at most {LONGEST_NAME}"
+    if longest > LONGEST_FIELD:
+        return f"has a field name of {longest:,} characters; expected at most {LONGEST_FIELD}"
     return None
 
 

@@ -22,8 +22,10 @@ DEEPEST_RANK = 10_000
 DEEPEST_NESTING = 32
 LONGEST_RECORD = 1 << 22
 """Bytes of a record."""
-MOST_FIELDS, LONGEST_NAME = 100, 100
-"""Fields of an object, and the length of their names."""
+MOST_FIELDS, LONGEST_FIELD = 100, 1000
+"""Fields of an object, and characters of their names."""
+LONGEST_NAME = 100
+"""Characters of an attribute's name, and of identifiers."""
 MOST_ITEMS, LONGEST_TEXT = 1000, 10_000
 """Items of a list, and characters of any text."""
 LONGEST_VALUE = 1000
