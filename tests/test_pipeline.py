@@ -63,6 +63,7 @@ RERUN: dict[str, tuple[Any, tuple[str, ...]]] = {
     "log.retriever_share": (0.55, STAGES),
     "log.ranker_share": (0.25, STAGES),
     "rankings.on_mismatch": ("drop", STAGES[1:]),
+    "rankings.max_unexplained": (0.5, STAGES[1:]),
     "prefixes.start": ("first-word", ("contexts", *LEARNED)),
     "prefixes.min_chars": (2, ("contexts", *LEARNED)),
     "prefixes.passes": (2, ("contexts", *LEARNED)),

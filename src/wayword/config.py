@@ -65,6 +65,8 @@ class RankingsConfig(Table, frozen=True):
     """Number of documents collected per query from that ranker."""
     on_mismatch: Literal["logged", "error", "drop"] = "logged"
     """A click whose logged rank is not the table's: keep it (the denominator is the logged rank), stop, or drop it."""
+    max_unexplained: Share = 0.2
+    """Largest share of clicks on a document or from a query without a ranking: they are dropped; more stop the run."""
 
 
 class PropensityConfig(Table, frozen=True):

@@ -213,7 +213,7 @@ def test_a_mistake_is_told_and_nothing_is_written(tmp_path: Path) -> None:
     (tmp_path / "ubi.ndjson").write_bytes(b"query,document,rank\ntv,d,1\ntv,d,2\n")
     told = command("ubi", tmp_path / "ubi.ndjson", "--out", tmp_path / "log")
     assert (told.code, told.out) == (2, b"")
-    assert "2 of 2 lines are no JSON objects" in told.err
+    assert "2 of 2 lines are no UBI records" in told.err
     assert not (tmp_path / "log").exists()
     told = command("ubi", tmp_path / "none", "--out", tmp_path / "log")
     assert (told.code, told.err) == (2, f"error: There is no file or folder {tmp_path / 'none'}.\n")

@@ -129,8 +129,8 @@ class Reading:
             if e["action_name"] in (*CLICKS, "impression")
             and e.get("application", "") == record.get("application", "")
         ]
-        counted = [o for o in ordinals if o is not None and o >= 0]
-        first = self._given if self._given is not None else int(not counted or min(counted) >= 1)
+        zeros, ones = ordinals.count(0), ordinals.count(1)
+        first = self._given if self._given is not None else int(not zeros or zeros * 10 < ones)
         own = _ordinal(record)
         rank = None if own is None else own - first + 1
         return int(rank) if rank is not None and rank >= 1 and rank == int(rank) else None
@@ -193,10 +193,19 @@ class Reading:
     def rankings(self) -> list[tuple[str, str, int]]:
         """query, document, rank."""
         found: dict[str, dict[str, int]] = {}
+        clicked: dict[str, list[str]] = {}
+        for query_id, clicks in self.clicks().items():
+            clicked.setdefault(self.searches[query_id]["user_query"], []).extend(name for name, _ in clicks)
         for lists in (self.list_of, self.impressions):
-            latest: dict[str, dict[str, int]] = {}
+            known: dict[str, list[dict[str, int]]] = {}
             for query_id, search in sorted(self.searches.items(), key=lambda s: self._lateness(s[1])):
                 if listed := lists(query_id):
-                    latest[search["user_query"]] = listed
-            found = latest | found
+                    known.setdefault(search["user_query"], []).append(listed)
+            chosen = {}
+            for text, all_lists in known.items():
+                explained = [sum(document in one for document in clicked[text]) for one in all_lists[-20:]]
+                chosen[text] = [
+                    one for one, n in zip(all_lists[-20:], explained, strict=True) if 2 * n >= max(explained)
+                ][-1]
+            found = chosen | found
         return [(text, document, rank) for text, listed in found.items() for document, rank in listed.items()]

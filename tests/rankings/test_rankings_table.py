@@ -99,6 +99,20 @@ def test_clicks_that_the_rankings_cannot_explain_are_refused_with_five_examples(
     assert "search_id='y', query='nothing found', document='01', rank=1" in message
 
 
+@pytest.mark.parametrize(("share", "refused"), [(0.2, False), (0.19, True), (0, True), (1, False)])
+def test_a_few_clicks_that_the_rankings_cannot_explain_are_dropped_and_counted(
+    engine: Engine, tmp_path: Path, share: float, refused: bool
+) -> None:
+    """One click of five, as anybody may post one."""
+    if refused:
+        with pytest.raises(LogError, match=r"(?s)1 clicks on documents.*20\.0% of the clicks, .*--lenient"):
+            joined(engine, tmp_path, HALF, max_unexplained=share)
+        return
+    report = joined(engine, tmp_path, HALF, max_unexplained=share)
+    assert report["clicks on documents that no ranking contains"] == 1
+    assert clicks(engine) == [("a", "02", 1), ("b", "02", 1), ("c", "02", 1), ("d", "03", 1)]
+
+
 def test_lenient_drops_and_counts_them_and_a_search_that_loses_all_its_clicks_disappears(
     engine: Engine, tmp_path: Path
 ) -> None:

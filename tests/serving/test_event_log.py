@@ -76,23 +76,6 @@ def test_a_write_that_fails_is_told_and_leaves_nothing(tmp_path: Path) -> None:
     assert all(file.read_bytes().endswith(b"\n") for file in tmp_path.iterdir())
 
 
-def test_a_file_that_is_removed_takes_no_acknowledged_event_with_it(tmp_path: Path) -> None:
-    async def post() -> None:
-        log = EventLog(tmp_path / "events")
-        await log.append(_line("one"))
-        for file in (tmp_path / "events").iterdir():
-            file.rename(tmp_path / file.name)
-        await log.append(_line("two"))
-        for file in tmp_path.glob("*.ndjson"):
-            file.unlink()
-        (tmp_path / "events").rmdir()
-        await log.append(_line("three"))
-        log.close()
-
-    asyncio.run(post())
-    assert _stored(tmp_path / "events") == ["three"]
-
-
 def test_nothing_acknowledged_is_lost_when_the_server_is_killed(undisturbed: Made, tmp_path: Path) -> None:
     workspace = undisturbed.copy(tmp_path / "workspace")
     acknowledged: list[str] = []

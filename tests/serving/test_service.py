@@ -205,6 +205,10 @@ def test_events_are_on_disk_when_they_are_acknowledged(server: Server, workspace
         (b'{"action_name": "click", "query_id": "%s"}' % (b"x" * 101), "query_id"),
         (b'{"user_query": "x", "query_attributes": ' + b'{"a":' * 50 + b"1" + b"}" * 51, "nested"),
         (b'[{"user_query": "x"}, {"user_query": null}]', "Record 1"),
+        (
+            json.dumps({"user_query": "x", "query_attributes": {f"a{n}": n for n in range(5000)}}).encode(),
+            "Record 0 has an object of 5,000 fields; expected at most 100.",
+        ),
         (b'{"action_name": "click", "event_attributes": {"object": {}}}', "object_id"),
     ],
 )

@@ -87,7 +87,7 @@ def run(
         bool, typer.Option("--judgments", help="The log holds graded judgments: query, document, grade.")
     ] = False,
     lenient: Annotated[
-        bool, typer.Option("--lenient", help="Drop clicks that the rankings cannot explain.")
+        bool, typer.Option("--lenient", help="Drop all clicks that the rankings cannot explain.")
     ] = False,
     truth: Annotated[Path | None, typer.Option(help="A simulated world's truth: adds the ceiling.")] = None,
     paper: Annotated[

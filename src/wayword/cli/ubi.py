@@ -30,7 +30,7 @@ def ubi(
         typer.Option(help="Only this attribute is a context column. May be repeated. [default: all]"),
     ] = None,
     unreadable: Annotated[
-        float, typer.Option(min=0, max=1, help="The share of lines that may be unreadable.")
+        float, typer.Option(min=0, max=1, help="The share of lines that may be malformed.")
     ] = 0.01,
     memory: Annotated[
         str | None,

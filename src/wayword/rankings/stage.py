@@ -44,7 +44,7 @@ def write(
             ranker = ranker_named(config.ranker, rankers)
             rankings.rank_logged_queries(engine, described, ranker, depth=config.depth, progress=progress)
         rankings.number(engine, described)
-        rules = rankings.MismatchRules(config.on_mismatch, lenient, judged)
+        rules = rankings.MismatchRules(config.on_mismatch, lenient, judged, config.max_unexplained)
         report = rankings.join_log(engine, rules, source=source)
         for name, order in (
             ("queries", "query"),

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from wayword.config import RankingsConfig
 from wayword.engines import Engine
 from wayword.errors import LogError
 from wayword.logs import checks, column_types
@@ -23,11 +24,13 @@ from wayword.store.input_file import InputFile
 
 @dataclass(frozen=True)
 class MismatchRules:
-    """How to treat clicks that contradict the rankings: `on_mismatch` for another rank, `lenient` for no ranking."""
+    """How to treat clicks that contradict the rankings: `on_mismatch` for another rank, `lenient` and the share
+    `max_unexplained` for no ranking."""
 
     on_mismatch: str = "logged"
     lenient: bool = False
     judged: bool = False
+    max_unexplained: float = RankingsConfig().max_unexplained
 
 
 def read(engine: Engine, path: Path | InputFile) -> None:
@@ -176,25 +179,26 @@ _ANOTHER_FORM = "coalesce(another_form, false)"
 
 
 def _clicks_without_ranking(engine: Engine, rules: MismatchRules, source: str) -> dict[str, int]:
-    """Count clicks on documents or from queries without a ranking; an error unless `lenient` or `judged`."""
+    """Count clicks whose document or query has no ranking; an error above a share, unless `lenient` or `judged`."""
     conditions = {
         "clicks on documents that no ranking contains": "document IS NULL",
         "clicks from queries without a ranking": "document IS NOT NULL AND NOT ranked",
     }
     counts = {what: _count(engine, bad) for what, bad in conditions.items()}
-    if not (rules.lenient or rules.judged):
+    unexplained, clicks = sum(counts.values()), _count(engine, "true")
+    if unexplained > rules.max_unexplained * clicks and not (rules.lenient or rules.judged):
         problems = [
             f"- {n:,} {what}. For example:\n{_examples(engine, conditions[what])}"
             for what, n in counts.items()
             if n
         ]
-        if problems:
-            raise LogError(
-                f"{source} and the rankings do not match:\n"
-                + "\n".join(problems)
-                + "\nExpected the result list "
-                "of every logged query. Export the rankings again, or give --lenient to drop these clicks."
-            )
+        raise LogError(
+            f"{source} and the rankings do not match:\n"
+            + "\n".join(problems)
+            + "\nExpected the result list of every logged query; without one are "
+            f"{unexplained / clicks:.1%} of the clicks, and [rankings] max_unexplained is {rules.max_unexplained:.1%}. "
+            "Export the rankings again, or give --lenient to drop these clicks."
+        )
     return counts
 
 

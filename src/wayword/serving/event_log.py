@@ -1,7 +1,8 @@
 """The event log: append-only files in which every acknowledged record is on disk.
 
 Requests that arrive while the disk is busy are written together: one write and one flush for all of them. A failed
-write leaves nothing in the file.
+write leaves nothing in the file. Files may be moved or removed at any time: an acknowledged record is in the file that
+was at the path after the flush. A record whose file was moved during the flush is written once more, to the next file.
 """
 
 import asyncio
@@ -11,11 +12,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from wayword.store.artefact import to_disk
+from wayword.serving.event_file import EventFile
 
 FOLDER = "events"
 LARGEST = 64_000_000
 """Bytes after which the next file begins."""
+ATTEMPTS = 8
+"""Times that lines are written before a log whose files are moved or truncated at every write is given up."""
 
 
 class EventLog:
@@ -23,8 +26,8 @@ class EventLog:
 
     def __init__(self, folder: Path, *, largest: int = LARGEST) -> None:
         self._folder, self._largest = folder, largest
-        self._file: int | None = None
-        self._size = self._files = 0
+        self._file: EventFile | None = None
+        self._files = 0
         self._waiting: list[tuple[bytes, asyncio.Future[None]]] = []
         self._writing: asyncio.Task[None] | None = None
         self._disk = ThreadPoolExecutor(1, thread_name_prefix="wayword-events")
@@ -50,61 +53,46 @@ class EventLog:
                 _settle(taken, lambda future, failure=failure: future.set_exception(failure))  # type: ignore[misc]
 
     def _write(self, lines: bytes) -> None:
-        """Append to the file, and once more to a new one if it was removed meanwhile."""
-        for _ in range(2):
-            file = self._file
-            if file is None or self._size + len(lines) > self._largest or _is_gone(file):
-                file = self._begin()
-            self._append(file, lines)
-            if not _is_gone(file):
-                return
-        raise OSError("files are removed as they are written")
+        """Append to the current file, and to the next one if that was moved, removed or truncated meanwhile."""
+        for _ in range(ATTEMPTS):
+            try:
+                if self._current(len(lines)).append(lines):
+                    return
+            except FileNotFoundError:  # the folder was moved while a file was made in it
+                continue
+        raise OSError("the files are moved or truncated as fast as they are written")
 
-    def _append(self, file: int, lines: bytes) -> None:
-        try:
-            left = memoryview(lines)
-            while left:
-                left = left[os.write(file, left) :]
-            os.fdatasync(file)
-            self._size += len(lines)
-        except OSError:
-            self._truncate(file)
-            raise
+    def _current(self, more: int) -> EventFile:
+        """The file at its path that has room for `more` bytes: the last one, or a new one."""
+        file = self._file
+        if file is not None and not file.broken and file.is_in_place():
+            size = file.size
+            if not size or size + more <= self._largest:
+                return file
+        return self._begin()
 
-    def _begin(self) -> int:
+    def _begin(self) -> EventFile:
         self._close()
-        self._files += 1
-        if not self._folder.exists():
-            self._folder.mkdir(parents=True, exist_ok=True)
-            to_disk(self._folder.parent)
+        self._folder.mkdir(parents=True, exist_ok=True)
         when = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-        path = self._folder / f"ubi-{when}-{os.getpid()}-{self._files}.ndjson"
-        self._file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND, 0o640)
-        self._size = 0
-        to_disk(self._folder)
+        while self._file is None:
+            self._files += 1
+            try:
+                name = f"ubi-{when}-{os.getpid()}-{self._files}.ndjson"
+                self._file = EventFile(self._folder / name)
+            except FileExistsError:  # of another machine, or of before the clock was set back
+                continue
         return self._file
 
-    def _truncate(self, file: int) -> None:
-        """Truncate a partial write; if even that fails, begin another file next."""
-        try:
-            os.ftruncate(file, self._size)
-        except OSError:
-            self._close()
-
     def _close(self) -> None:
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
 
     def close(self) -> None:
         """Close the file when the server stops."""
         self._disk.shutdown(wait=True)
         self._close()
-
-
-def _is_gone(file: int) -> bool:
-    """Whether the file has no name any more."""
-    return os.fstat(file).st_nlink == 0
 
 
 def _settle(

@@ -4,22 +4,28 @@ A record is checked against the schema but stored as it was sent, with the field
 """
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
 
+from wayword.logs.ubi import line_check
+from wayword.logs.ubi.limits import excess
 from wayword.logs.ubi.schema import EVENTS, QUERIES, Event, Query
 from wayword.serving.http import Refused, encode
 
 MOST = 1000
 """Records in one request."""
-DEEPEST = 32
+EARLIEST, AHEAD = datetime(1970, 1, 1, tzinfo=UTC), timedelta(days=1)
+"""A time before this, or so far ahead of the server's, is a mistake: the record gets the time of its arrival."""
 _ACTION = {index: b'{"index":{"_index":"%s"}}\n' % index.encode() for index in (EVENTS, QUERIES)}
 
 
-def read(body: bytes) -> list[dict[str, Any]]:
-    """Parse one record or a list of them and check each; raises `Refused`."""
+def read(body: bytes, now: datetime | None = None) -> list[dict[str, Any]]:
+    """Parse one record or a list of them and check each; raises `Refused`.
+
+    What passes is never left out by `wayword ubi` as malformed, so no posted record can stop a log.
+    """
     try:
         decoded = msgspec.json.decode(_without_surrogates(body))
     except (msgspec.DecodeError, RecursionError, ValueError) as problem:
@@ -29,9 +35,8 @@ def read(body: bytes) -> list[dict[str, Any]]:
     records = decoded if isinstance(decoded, list) else [decoded]
     if not 1 <= len(records) <= MOST:
         raise Refused(400, f"Found {len(records):,} records; expected 1 to {MOST:,} at once.")
-    for place, record in enumerate(records):
-        _check(record, place)
-    return records
+    latest = (now or datetime.now(UTC)) + AHEAD
+    return [_checked(record, place, latest) for place, record in enumerate(records)]
 
 
 def _without_surrogates(body: bytes) -> bytes:
@@ -41,31 +46,24 @@ def _without_surrogates(body: bytes) -> bytes:
     return json.dumps(json.loads(body), ensure_ascii=False).encode("utf-8", "replace")
 
 
-def _check(record: Any, place: int) -> None:
+def _checked(record: Any, place: int, latest: datetime) -> dict[str, Any]:
+    """The record, without its time if that is impossible."""
     if not isinstance(record, dict):
         raise Refused(400, f"Record {place} is {type(record).__name__}; expected a UBI event or query.")
-    kind = Event if "action_name" in record else Query
+    kind: type[Event] | type[Query] = Event if "action_name" in record else Query
     if kind is Query and "user_query" not in record:
         raise Refused(400, f"Record {place} has neither action_name (an event) nor user_query (a query).")
-    if _depth(record) > DEEPEST:
-        raise Refused(400, f"Record {place} is nested more than {DEEPEST} deep.")
+    if found := excess(record):
+        raise Refused(400, f"Record {place} {found}.")
     try:
-        msgspec.convert(record, kind)
+        time = msgspec.convert(record, kind).timestamp
     except (msgspec.ValidationError, ValueError) as problem:
         raise Refused(400, f"Record {place} is no UBI {kind.__name__.lower()}: {problem}") from None
-
-
-def _depth(value: Any) -> int:
-    """The depth of nesting, level by level."""
-    level, depth = [value], 0
-    while level and depth <= DEEPEST:
-        level = [
-            inner
-            for one in level
-            for inner in (one.values() if isinstance(one, dict) else one if isinstance(one, list) else ())
-        ]
-        depth += 1
-    return depth
+    if unusable := line_check.problem(encode(record)):
+        raise Refused(400, f"Record {place} is one of the {unusable[0]}: {unusable[1]}.")
+    if time is not None and not EARLIEST <= (time if time.tzinfo else time.replace(tzinfo=UTC)) <= latest:
+        return {name: value for name, value in record.items() if name != "timestamp"}
+    return record
 
 
 def lines(records: list[dict[str, Any]], now: datetime | None = None) -> bytes:

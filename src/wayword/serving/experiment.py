@@ -1,7 +1,6 @@
 """An A/B test: one index, or two side by side, and the assignment of users to them."""
 
 import gc
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -12,8 +11,8 @@ from time import monotonic
 from wayword.index.withdrawn import Withdrawn
 from wayword.serving.completer import LOOK_EVERY, Completer, Served
 from wayword.serving.condemned import Condemned
+from wayword.serving.request_log import logger
 
-logger = logging.getLogger("wayword")
 FIRST, SECOND = "a", "b"
 
 

@@ -24,7 +24,7 @@ REASONS = {
     408: "The body did not arrive in time.",
     413: "The body is too large.",
     429: "Too many requests; retry-after says when to try again.",
-    503: "The index was withdrawn, or something could not be written (nothing of it was). Try again.",
+    503: "The index was withdrawn, or something could not be written; try again.",
 }
 
 

@@ -1,7 +1,6 @@
 """The HTTP service: an RSGI application, for a server such as Granian."""
 
 import asyncio
-import logging
 import zlib
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -23,12 +22,12 @@ from wayword.serving.limiter import SECOND, Limiter
 from wayword.serving.metrics import ANSWERS, Metrics
 from wayword.serving.options import Options
 from wayword.serving.parameters import POPULAR
+from wayword.serving.request_log import logger
 from wayword.serving.response_cache import CachedResponse, ResponseCache
 from wayword.serving.responses import CompletionResponse, score_meaning
 
 _INDEX, _LIVE, _POPULAR = range(len(ANSWERS))
 _NO_STORE = ("cache-control", "no-store")
-logger = logging.getLogger("wayword")
 
 Handler = Callable[["Service", Scope, Any], Response | Awaitable[Response]]
 

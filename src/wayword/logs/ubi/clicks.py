@@ -1,7 +1,8 @@
 """Clicks: the document, search and rank of each. Unusable clicks are left out and counted by reason.
 
-The rank is the event's ordinal, counted from 1. Some applications count ordinals from 0: those of which an impression
-or a click has ordinal 0. Without a usable ordinal, the rank is that of the document in what the search showed.
+The rank is the event's ordinal, counted from 1. Some applications count ordinals from 0: those whose impressions and
+clicks have the ordinal 0, at least a tenth as often as 1, so that a stray one changes nothing. Without a usable
+ordinal, the rank is that of the document in what the search showed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,9 @@ import pyarrow as pa
 
 from wayword.engines.duck import DuckDB
 from wayword.logs.ubi.parser import count
+from wayword.logs.ubi.schema import DEEPEST_RANK
 
+_STRAY = "(o.zeros * 10 < o.ones)"
 CLICKS = ("click", "click_through", "item_click")
 IMPRESSION = "impression"
 NO_SEARCH, NO_DOCUMENT, ANOTHER, TWICE, NO_RANK, MOVED = REASONS = (
@@ -29,19 +32,18 @@ def find_first_ordinals(engine: DuckDB, actions: Sequence[str], given: int | Non
     engine.step(
         "ordinals",
         f"""
-        SELECT application, min(ordinal) AS least, count(*) FILTER (ordinal = 0) AS zeros,
-               count(*) FILTER (ordinal = 1) AS ones
+        SELECT application, count(*) FILTER (ordinal = 0) AS zeros, count(*) FILTER (ordinal = 1) AS ones
         FROM events WHERE ordinal >= 0 AND (action = '{IMPRESSION}' OR action IN (SELECT action FROM click_actions))
         GROUP BY application
         """,
     )
-    first = "CASE WHEN o.least < 1 THEN 0 ELSE 1 END" if given is None else str(given)
+    first = f"CASE WHEN o.zeros > 0 AND NOT {_STRAY} THEN 0 ELSE 1 END" if given is None else str(given)
     rank = f"(e.ordinal - ({first}) + 1)"
     engine.step(
         "placed",
         f"""
         SELECT e.place, e.query_id, e.query, e.time, e.action, e.object AS document,
-               CASE WHEN {rank} >= 1 AND {rank} < 2147483648 AND {rank} = floor({rank})
+               CASE WHEN {rank} >= 1 AND {rank} <= {DEEPEST_RANK} AND {rank} = floor({rank})
                     THEN CAST({rank} AS INTEGER) END AS rank
         FROM events AS e LEFT JOIN ordinals AS o ON o.application = e.application
         WHERE e.action = '{IMPRESSION}' OR e.action IN (SELECT action FROM click_actions)
@@ -53,7 +55,7 @@ def find_first_ordinals(engine: DuckDB, actions: Sequence[str], given: int | Non
 
 def doubtful(engine: DuckDB) -> Mapping[str, tuple[int, int]]:
     """Applications with few ordinals 0: the numbers of ordinals 0 and 1."""
-    rows = engine.arrow("SELECT * FROM ordinals WHERE zeros > 0 AND zeros * 10 < ones ORDER BY application")
+    rows = engine.arrow(f"SELECT * FROM ordinals AS o WHERE zeros > 0 AND {_STRAY} ORDER BY application")
     return {row["application"]: (row["zeros"], row["ones"]) for row in rows.to_pylist()}
 
 

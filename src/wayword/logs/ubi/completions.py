@@ -1,7 +1,7 @@
 """Completions: the lists that users were shown and the queries that they picked."""
 
 from wayword.engines.duck import DuckDB
-from wayword.logs.ubi.schema import COMPLETION_ACTIONS, PICKED
+from wayword.logs.ubi.schema import COMPLETION_ACTIONS, DEEPEST_RANK, PICKED
 
 COLUMNS = "query_id, person AS user, time, action, prefix, picked, rank, shown, mode, policy, index, arm"
 ORDER = "time NULLS LAST, place"
@@ -14,7 +14,7 @@ def build(engine: DuckDB) -> dict[str, int]:
         f"""
         SELECT place, query_id, person, time, CASE action WHEN '{PICKED}' THEN 'picked' ELSE 'shown' END AS action,
                completion.prefix AS prefix, CASE action WHEN '{PICKED}' THEN object END AS picked,
-               CASE WHEN action = '{PICKED}' AND ordinal >= 1 AND ordinal < 2147483648 AND ordinal = floor(ordinal)
+               CASE WHEN action = '{PICKED}' AND ordinal BETWEEN 1 AND {DEEPEST_RANK} AND ordinal = floor(ordinal)
                     THEN CAST(ordinal AS INTEGER) END AS rank,
                completion.shown AS shown, completion.mode AS mode, completion.policy AS policy,
                completion.index AS index, completion.arm AS arm

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from wayword.engines import files
 from wayword.errors import LogError
+from wayword.logs.ubi.schema import LONGEST_RECORD
 
 ENDINGS = (*files.JSON_LINES, ".json")
-BLOCK = 1 << 24
+BLOCK = 1 << 23
 """Bytes that are read at once."""
-LONGEST = 1 << 27
-"""No record is as long as this: a file with such a line is another kind of file."""
 AT_ONCE = 1 << 12
 """Lines that one thread of an engine takes at a time."""
 SCHEMA = pa.schema([("place", pa.int64()), ("bytes", pa.large_binary())])
@@ -54,15 +54,22 @@ def _is_ours(path: Path) -> bool:
     return plain.suffix.lower() in ENDINGS
 
 
-def blocks(path: Path, first: int = 0, size: int = BLOCK) -> Iterator[pa.Table]:
-    """Tables (place, bytes) of whole lines; places count on from `first`, blank lines too."""
+def blocks(path: Path, first: int = 0, size: int = BLOCK) -> Iterator[tuple[pa.Table, int]]:
+    """Tables (place, bytes) of whole lines, and the number of lines each stands for.
+
+    Places count on from `first`. Empty lines are counted and not in the table. Of a line that is too long to be a
+    record, only the beginning is: still too long.
+    """
     for data in _whole_lines(path, size):
         lines = _split(data)
-        places = pa.array(np.arange(first, first + len(lines)))
-        batch = pa.record_batch([places, lines], schema=SCHEMA)
-        yield pa.Table.from_batches(
-            [batch.slice(start, AT_ONCE) for start in range(0, len(lines), AT_ONCE)], SCHEMA
+        filled = pc.binary_length(lines).to_numpy() > 1
+        filled[-1] |= not data.endswith(b"\n")
+        kept = np.flatnonzero(filled)
+        batch = pa.record_batch([pa.array(first + kept), lines.take(pa.array(kept))], schema=SCHEMA)
+        table = pa.Table.from_batches(
+            [batch.slice(start, AT_ONCE) for start in range(0, len(kept), AT_ONCE)], SCHEMA
         )
+        yield table, len(lines)
         first += len(lines)
 
 
@@ -82,20 +89,17 @@ def _split(data: bytes) -> pa.Array:
 
 
 def _whole_lines(path: Path, size: int) -> Iterator[bytes]:
-    rest: list[bytes] = []
+    """Blocks of whole lines; no more than a chunk and one record are in memory, however long a line is."""
+    begun = b""
     for chunk in _chunks(path, size):
         cut = chunk.rfind(b"\n") + 1
         if cut:
-            yield b"".join([*rest, chunk[:cut]])
-            rest = []
-        rest.append(chunk[cut:])
-        if sum(map(len, rest)) > LONGEST:
-            raise LogError(
-                f"{path} has a line of more than {LONGEST:,} bytes; expected one record per line (NDJSON). "
-                "Write each record on a line of its own."
-            )
-    if last := b"".join(rest):
-        yield last
+            too_long = len(begun) > LONGEST_RECORD
+            yield begun + chunk[chunk.index(b"\n") if too_long else 0 : cut]
+            begun = b""
+        begun += chunk[cut:][: LONGEST_RECORD + 1 - len(begun)]
+    if begun:
+        yield begun
 
 
 def _chunks(path: Path, size: int) -> Iterator[bytes]:
@@ -118,9 +122,18 @@ def _plain(raw: BufferedReader, size: int) -> Iterator[bytes]:
 def _decompressed(raw: BufferedReader, size: int) -> Iterator[bytes]:
     parts: list[bytes] = []
     with gzip.GzipFile(fileobj=raw) as file, suppress(EOFError):
-        while part := file.read1(size):
+        while part := _part(file, size):
             parts.append(part)
             if sum(map(len, parts)) >= size:
                 yield b"".join(parts)
                 parts = []
     yield b"".join(parts)
+
+
+def _part(file: gzip.GzipFile, size: int) -> bytes:
+    try:
+        return file.read1(size)
+    except gzip.BadGzipFile as problem:
+        if "(b'\\x1f')" in str(problem):  # the first byte of a header, at which the file was cut off
+            return b""
+        raise

@@ -15,7 +15,7 @@ from wayword.progress import Progress
 from wayword.store import disk
 
 UNREADABLE = 0.01
-"""The share of lines that may be unreadable."""
+"""The share of lines that may be malformed."""
 _CLICKS, _RANKINGS, _COMPLETIONS = (f"{name}.parquet" for name in ("clicks", "rankings", "completions"))
 
 
@@ -75,21 +75,22 @@ def read_ubi(
     try:
         sources = parser.read(engine, files, application=application, reporter=reporter or Progress())
         report = parser.check(engine, sources, unreadable=unreadable)
-        notes = _unread(report, parser.examples(engine, sources))
+        notes = parser.describe_left_out(engine, sources)
         report |= completions.build(engine) | searches.build(engine)
         _check_found(report, application)
         first = clicks.find_first_ordinals(engine, click_actions, first_ordinal)
         rankings.find_impressions(engine)
         report |= clicks.build(engine) | rankings.build(engine)
-        columns = contexts.build(engine, context)
+        found = contexts.build(engine, context)
+        report, notes = report | found.report, notes + found.notes
         folder = Path(out)
-        _write(engine, folder, columns)
+        _write(engine, folder, found.columns)
         compared = ab_test.compare(engine, EvaluationConfig()).to_pylist()
         if first_ordinal is None:
-            notes += [_doubt(name, *found) for name, found in clicks.doubtful(engine).items()]
+            notes += [_doubt(name, *ordinals) for name, ordinals in clicks.doubtful(engine).items()]
     finally:
         engine.close()
-    return UbiLog(folder, report, first, columns, compared, notes)
+    return UbiLog(folder, report, first, found.columns, compared, notes)
 
 
 def _check(actions: Sequence[str], first_ordinal: int | None, unreadable: float, memory: str | None) -> None:
@@ -120,16 +121,10 @@ def _check_found(report: dict[str, int], application: str | None) -> None:
     )
 
 
-def _unread(report: dict[str, int], examples: list[str]) -> list[str]:
-    """A note about unreadable lines, if they were few enough to continue."""
-    lines = "\n".join(examples)
-    return [f"{report['unreadable lines']:,} lines are no JSON objects:\n{lines}"] if examples else []
-
-
 def _doubt(application: str, zeros: int, ones: int) -> str:
     return (
-        f"the application {application!r} seems to count positions from 0, but has only {zeros:,} of 0 beside {ones:,} "
-        "of 1: give --first-ordinal 1 if those are mistakes"
+        f"the application {application!r} has only {zeros:,} positions of 0 beside {ones:,} of 1, so it is taken to "
+        "count from 1: give --first-ordinal 0 if it counts from 0"
     )
 
 

@@ -17,8 +17,23 @@ _DATE = r"(19|20)\d\d-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])"
 TIME = rf"^{_DATE}T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{{1,6}})?(Z|[+-](0\d|1[0-2]):[0-5]\d)?$"
 """The format of times that OpenAPI promises; other forms of ISO 8601 are accepted too."""
 
+DEEPEST_RANK = 10_000
+"""Deeper positions are mistakes: one click there would weigh as much as ten thousand at the top."""
+DEEPEST_NESTING = 32
+LONGEST_RECORD = 1 << 22
+"""Bytes of a record."""
+MOST_FIELDS, LONGEST_FIELD = 100, 1000
+"""Fields of an object, and characters of their names."""
+LONGEST_NAME = 100
+"""Characters of an attribute's name, and of identifiers."""
+MOST_ITEMS, LONGEST_TEXT = 1000, 10_000
+"""Items of a list, and characters of any text."""
+LONGEST_VALUE = 1000
+"""Characters of an attribute's value."""
+
 Time = Annotated[datetime, msgspec.Meta(extra_json_schema={"pattern": TIME})]
-Name = Annotated[str, msgspec.Meta(max_length=100)]
+Name = Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)]
+Value = Annotated[str, msgspec.Meta(max_length=LONGEST_VALUE)] | int | float | bool | None
 Hit = Annotated[str, msgspec.Meta(max_length=256)] | int
 Identifier = Annotated[str, msgspec.Meta(max_length=1000)] | int
 """The schema of UBI says 256; a query that was picked may be longer."""
@@ -36,14 +51,16 @@ class Object(msgspec.Struct):
 class Position(msgspec.Struct):
     """The position in the list; the first is 1."""
 
-    ordinal: int | None = None
+    ordinal: Annotated[int, msgspec.Meta(ge=0, le=DEEPEST_RANK)] | None = None
 
 
 class ShownList(msgspec.Struct):
     """The list of completions that was shown: Wayword's own attribute of an event."""
 
     prefix: Annotated[str, msgspec.Meta(max_length=1000)]
-    shown: Annotated[list[Annotated[str, msgspec.Meta(max_length=1000)]], msgspec.Meta(max_length=1000)] = []
+    shown: Annotated[
+        list[Annotated[str, msgspec.Meta(max_length=1000)]], msgspec.Meta(max_length=MOST_ITEMS)
+    ] = []
     mode: Name | None = None
     policy: Name | None = None
     index: Name | None = None
@@ -68,7 +85,7 @@ class Event(msgspec.Struct):
     session_id: Name | None = None
     client_id: Name | None = None
     user_id: Name | None = None
-    user_query: Annotated[str, msgspec.Meta(max_length=10_000)] | None = None
+    user_query: Annotated[str, msgspec.Meta(max_length=LONGEST_TEXT)] | None = None
     message_type: Name | None = None
     message: Annotated[str, msgspec.Meta(max_length=1024)] | None = None
     event_attributes: Attributes | None = None
@@ -77,15 +94,17 @@ class Event(msgspec.Struct):
 class Query(msgspec.Struct):
     """A search, and the documents that it returned, in order."""
 
-    user_query: Annotated[str, msgspec.Meta(max_length=10_000)]
+    user_query: Annotated[str, msgspec.Meta(max_length=LONGEST_TEXT)]
     query_id: Name | None = None
     timestamp: Time | None = None
     application: Name | None = None
     client_id: Name | None = None
     object_id_field: Name | None = None
     query_response_id: Name | None = None
-    query_response_hit_ids: Annotated[list[Hit], msgspec.Meta(max_length=1000)] | None = None
-    query_attributes: dict[str, Any] | None = None
+    query_response_hit_ids: Annotated[list[Hit], msgspec.Meta(max_length=MOST_ITEMS)] | None = None
+    query_attributes: (
+        Annotated[dict[Name, Value | dict[str, Any] | list[Any]], msgspec.Meta(max_length=MOST_FIELDS)] | None
+    ) = None
 
 
 UNREAD = frozenset(

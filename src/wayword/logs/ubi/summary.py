@@ -6,6 +6,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from wayword.config import RankingsConfig
+from wayword.logs.ubi import contexts, line_check
 from wayword.logs.ubi.ab_test import MEASURES
 from wayword.logs.ubi.clicks import REASONS
 from wayword.logs.ubi.read import UbiLog
@@ -35,13 +37,15 @@ PARTS = {
     "left out": (
         "blank lines",
         "records cut off at the end of a file",
-        "unreadable lines",
+        *line_check.REASONS,
         "records that are neither queries nor events",
         "records of other applications",
         "query records without a text",
         "query records without a query_id",
         "further query records of a query_id",
         *REASONS,
+        contexts.RARE,
+        contexts.MISFITS,
     ),
 }
 
@@ -124,5 +128,6 @@ def next_command(log: UbiLog) -> str:
         log.report["clicks on documents in no result list"]
         + log.report["clicks from queries without a result list"]
     )
-    lenient = f" --lenient (drops {unexplained:,} clicks that no result list explains)" if unexplained else ""
+    too_many = unexplained > RankingsConfig().max_unexplained * log.report["clicks"]
+    lenient = f" --lenient (drops {unexplained:,} clicks that no result list explains)" if too_many else ""
     return f"wayword run --log {log.clicks} --rankings {rankings} --out WORKSPACE{lenient}"
