@@ -1,7 +1,12 @@
-"""Just-in-time compilation of functions over arrays with Numba, cached on disk."""
+"""Just-in-time compilation of functions over arrays with Numba, cached on disk.
+
+A first run waits for the compiler, so kernels are written for it: they use loops instead of array expressions, sorting
+and fancy indexing, whose generic implementations take seconds to compile; and a function gets the same types from all
+callers, as each combination is compiled (a literal such as 0 has a type of its own, `np.int64(0)` has not).
+"""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numba
 
@@ -23,8 +28,18 @@ def compiled(function: Function) -> Function:
     >>> total(np.array([1.0, 2.0]))
     3.0
     """
+    return _compile(function)
+
+
+def subroutine(function: Function) -> Function:
+    """Compile a function that only compiled functions call: without a wrapper for Python, which takes long to compile."""
+    return _compile(function, no_cpython_wrapper=True)
+
+
+def _compile(function: Function, **options: Any) -> Function:
+    options = {"nogil": True, "no_cfunc_wrapper": True, **options}
     try:
-        result: Function = numba.njit(cache=True, nogil=True)(function)
+        result: Function = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # no writable cache folder
-        result = numba.njit(nogil=True)(function)
+        result = numba.njit(**options)(function)
     return result

@@ -75,7 +75,8 @@ def group_clicks(
                 all_expected[j] += d / members
         for m in range(group_starts[group], group_starts[group + 1]):
             for j in range(starts[member[m]], starts[member[m] + 1]):
-                num[document[j]], den[document[j]], by[document[j]] = 0.0, 0.0, 0
+                for k in range(FOLDS + 1):
+                    num[document[j], k], den[document[j], k], by[document[j], k] = 0.0, 0.0, 0
     return best, best_clicks, best_expected, second, queries, share, lift, all_clicks, all_expected
 
 
@@ -176,5 +177,6 @@ def cosine_clicks(
         for k in range(starts[document], starts[document + 1]):
             of = query[pair[k]]
             for i in range(row[of], row[of + 1]):
-                num[column[i]], den[column[i]] = 0.0, 0.0
+                for part in range(FOLDS + 1):
+                    num[column[i], part], den[column[i], part] = 0.0, 0.0
     return total, expected
