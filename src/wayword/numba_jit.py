@@ -6,9 +6,10 @@ callers, as each combination is compiled (a literal such as 0 has a type of its 
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numba
+from numba.extending import register_jitable
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -28,18 +29,18 @@ def compiled(function: Function) -> Function:
     >>> total(np.array([1.0, 2.0]))
     3.0
     """
-    return _compile(function)
-
-
-def subroutine(function: Function) -> Function:
-    """Compile a function that only compiled functions call: without a wrapper for Python, which takes long to compile."""
-    return _compile(function, no_cpython_wrapper=True)
-
-
-def _compile(function: Function, **options: Any) -> Function:
-    options = {"nogil": True, "no_cfunc_wrapper": True, **options}
+    options = {"nogil": True, "no_cfunc_wrapper": True}
     try:
         result: Function = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # no writable cache folder
         result = numba.njit(**options)(function)
+    return result
+
+
+def subroutine(function: Function) -> Function:
+    """Compile with the compiled functions that call it; Python calls it as it is.
+
+    It needs no wrapper for Python, which is slow to compile.
+    """
+    result: Function = register_jitable(function)
     return result

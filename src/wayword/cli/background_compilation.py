@@ -19,9 +19,8 @@ KINDS = ("player", "editor", "library")
 def compiling() -> Iterator[None]:
     """Compile in the background while the block runs."""
     with tempfile.TemporaryDirectory(prefix="wayword-") as scratch:
-        command = [sys.executable, "-m", __name__, scratch]
-        quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
-        process = subprocess.Popen(command, **quiet)
+        command, null = [sys.executable, "-m", __name__, scratch], subprocess.DEVNULL
+        process = subprocess.Popen(command, stdin=null, stdout=null, stderr=null)
         try:
             yield
         finally:

@@ -73,6 +73,12 @@ def bare_trie(codes: CompressedRows, chosen: NDArray[Any] | None = None) -> Trie
 
 
 @subroutine
+def _int64(number: Any) -> int:
+    """Convert to int64, so that the functions below are compiled for one type of number only."""
+    return int(np.int64(number))
+
+
+@subroutine
 def _character(texts: Texts, row: int, depth: int) -> int:
     """Return the code point of a text at a depth; -1, which sorts first, after its end."""
     code, begin, end = texts
@@ -117,7 +123,7 @@ def _list_nodes(texts: Texts, least: int, most: int) -> Nodes:
             depth_ends, depth = count, depth + 1
         before = count
         row = (
-            _lower_bound(texts, np.int64(low[node]), np.int64(high[node]), depth, np.int64(0))
+            _lower_bound(texts, _int64(low[node]), _int64(high[node]), depth, _int64(0))
             if high[node] - low[node] >= least
             else high[node]
         )
@@ -127,7 +133,7 @@ def _list_nodes(texts: Texts, least: int, most: int) -> Nodes:
                 break
             character[count] = _character(texts, row, depth)
             low[count] = row
-            row = _lower_bound(texts, row, np.int64(high[node]), depth, np.int64(character[count] + 1))
+            row = _lower_bound(texts, row, _int64(high[node]), depth, _int64(character[count] + 1))
             high[count] = row
             count += 1
         node += 1
@@ -163,9 +169,9 @@ def walk(trie: Trie, typed: NDArray[np.int32]) -> tuple[int, int, int, int]:
     """Return (length, low, high, node): the length of the longest prefix of `typed` that a text starts with, the range
     of texts that do, and their node, or -1 if that is not stored."""
     (_, begin, _), _ = trie
-    low, high, node = np.int64(0), len(begin), np.int64(0)
+    low, high, node = _int64(0), len(begin), _int64(0)
     for depth in range(len(typed)):
-        character, first, last, child = _child(trie, node, low, high, depth, np.int64(typed[depth]))
+        character, first, last, child = _child(trie, node, low, high, depth, _int64(typed[depth]))
         if character != typed[depth]:
             return depth, low, high, node
         low, high, node = first, last, child

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wayword.completion.selection import kth_smallest
 from wayword.completion.trie import (
     Trie,
     build_trie,
@@ -19,7 +20,6 @@ from wayword.completion.trie import (
     known_words,
     word_ranges,
 )
-from wayword.completion.selection import kth_smallest
 from wayword.numba_jit import compiled, subroutine
 from wayword.store.compressed_rows import CompressedRows
 
