@@ -142,7 +142,9 @@ class RankerConfig(Table, frozen=True):
     depth: Annotated[int, Meta(ge=1, le=64)] = 8
     """Depth of a tree."""
     rounds: Annotated[int, Meta(ge=1, le=100_000)] = 200
-    """Number of trees."""
+    """Number of trees, at most."""
+    patience: Count = 20
+    """Boosting stops when held-out contexts have not gained for this many trees (0, the paper: never)."""
     share: Annotated[float, Meta(ge=1e-6, le=1.0)] = 1.0
     """Share of the ranker's searches that it is trained on, chosen by md5 (the paper: 0.5)."""
     max_contexts: Count = 20000

@@ -65,3 +65,31 @@ def test_the_order_of_labels_is_all_that_counts() -> None:
         BoostedRanker.fit(e, RankerConfig(rounds=5)).score(e.features) for e in (examples, stretched)
     )
     assert one.tobytes() == other.tobytes()
+
+
+def noise(groups: int, seed: int) -> Examples:
+    """Labels that no feature predicts."""
+    generator = np.random.default_rng(seed)
+    features = generator.normal(size=(groups * SIZE, 2)).astype(np.float32)
+    return Examples(features, generator.random(groups * SIZE), np.full(groups, SIZE), np.ones(groups))
+
+
+def trees(examples: Examples, patience: int) -> int:
+    ranker = BoostedRanker.fit(examples, RankerConfig(depth=3, rounds=40, patience=patience))
+    return int(ranker.booster.num_boosted_rounds())
+
+
+def test_boosting_stops_where_held_out_contexts_gain_nothing_more() -> None:
+    assert trees(noise(1000, seed=0), patience=5) < 20
+    assert trees(noise(1000, seed=0), patience=0) == 40
+    assert trees(only_in_context(1000, seed=0), patience=5) > trees(noise(1000, seed=0), patience=5)
+
+
+def test_too_few_contexts_are_all_learned_from() -> None:
+    assert trees(noise(100, seed=0), patience=5) == 40
+
+
+def test_a_ranker_that_stopped_early_is_the_same_for_any_number_of_threads() -> None:
+    examples, config = only_in_context(1000, seed=0), RankerConfig(depth=3, rounds=40, patience=5)
+    one, two = (BoostedRanker.fit(examples, config, threads=n).booster.save_raw() for n in (1, 2))
+    assert one == two

@@ -10,6 +10,7 @@ def test_the_papers_own_data_get_the_papers_settings() -> None:
     assert paper.settings.prefixes.start == "first-word"
     assert paper.settings.ranker.share == 0.5
     assert (paper.settings.ranker.rounds, paper.settings.ranker.depth) == (200, 8)
+    assert paper.settings.ranker.patience == 0
     assert (paper.settings.retriever.max_instances, paper.settings.ranker.max_contexts) == (0, 0)
     assert (paper.settings.log.retriever_share, paper.settings.log.ranker_share) == (0.6, 0.3)
     assert paper.settings.propensity.alpha == 1.0

@@ -144,9 +144,12 @@ def demo(
 
     Example: `wayword demo --out demo`
     """
-    from wayword.cli.demo import run_demo
+    from wayword.cli.background_compilation import compiling
 
-    run_demo(out, clicks=clicks, seed=seed, console=stdout(), errors=stderr())
+    with compiling():
+        from wayword.cli.demo import run_demo
+
+        run_demo(out, clicks=clicks, seed=seed, console=stdout(), errors=stderr())
 
 
 def reproduce(

@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 
 from wayword.completion.candidates import Candidates
 from wayword.errors import WaywordError
-from wayword.numba_jit import compiled
+from wayword.numba_jit import compiled, subroutine
 
 SHORTEST_PLURAL = 4
 """Shorter words are not taken for plurals: "bus", "gas" and "ios" are none."""
@@ -128,11 +128,12 @@ def _choose(
                 best[places[entry]] = max(best[places[entry]], shown[entry])
             free[winner] = False
             if len(same):
-                free &= same[queries] != same[queries[winner]]
+                for i in range(n):
+                    free[i] = free[i] and same[queries[i]] != same[queries[winner]]
     return rows[:filled], gains[:filled]
 
 
-@compiled
+@subroutine
 def _demanded(
     queries: NDArray[np.int32],
     documents: NDArray[np.int32],
@@ -149,7 +150,13 @@ def _demanded(
     at = 0
     for i, query in enumerate(queries):
         for entry in range(exposure_ends[query], exposure_ends[query + 1]):
-            place = np.searchsorted(documents, exposure_of[entry])
+            place, end = 0, len(documents)
+            while place < end:  # binary search
+                middle = (place + end) // 2
+                if documents[middle] < exposure_of[entry]:
+                    place = middle + 1
+                else:
+                    end = middle
             if place < len(documents) and documents[place] == exposure_of[entry]:
                 places[at], shown[at] = place, exposure[entry]
                 at += 1
@@ -157,7 +164,7 @@ def _demanded(
     return parts, places, shown
 
 
-@compiled
+@subroutine
 def _next(
     bound: NDArray[np.float32],
     free: NDArray[np.bool_],

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from wayword.completion.candidates import Candidates
-from wayword.numba_jit import compiled
+from wayword.completion.selection import kth_smallest
+from wayword.numba_jit import compiled, subroutine
 from wayword.store.compressed_rows import WeightedRows
 
 CONTEXTS_AT_ONCE = 256
@@ -200,11 +201,14 @@ def _walk(
         demanded = _add_demands(context, members, query_demand, factors, demand, documents)
         least = 0.0
         if 0 < most[context] < demanded:
-            last_kept = demanded - most[context]
-            least = np.partition(demand[documents[:demanded]], last_kept)[last_kept]
+            amounts = np.empty(demanded)
+            for i in range(demanded):
+                amounts[i] = demand[documents[i]]
+            least = kth_smallest(amounts, demanded - most[context])
         only = within_query[within_offsets[context] : within_offsets[context + 1]]
         if restricted:
-            allowed[only] = True
+            for q in only:
+                allowed[q] = True
         followed, entries = _follow(exposure, demand, documents[:demanded], least)
         bits = slot_bits(min(entries, len(allowed)))
         _add_utilities(
@@ -212,10 +216,11 @@ def _walk(
         )
         _keep_best(slot_query[: 1 << bits], slot_value[: 1 << bits], query[context], score[context])
         if restricted:
-            allowed[only] = False
+            for q in only:
+                allowed[q] = False
 
 
-@compiled
+@subroutine
 def _add_demands(
     context: Any, members: Any, query_demand: Any, factors: Any, demand: Any, documents: Any
 ) -> Any:
@@ -241,7 +246,7 @@ def _add_demands(
     return demanded
 
 
-@compiled
+@subroutine
 def _follow(exposure: Any, demand: Any, documents: Any, least: Any) -> Any:
     """Move the documents of at least this demand to the front, and clear the demand of the others.
 
@@ -259,7 +264,7 @@ def _follow(exposure: Any, demand: Any, documents: Any, least: Any) -> Any:
     return followed, entries
 
 
-@compiled
+@subroutine
 def _add_utilities(
     exposure: Any,
     demand: Any,
@@ -287,7 +292,7 @@ def _add_utilities(
             slot_value[slot] += part
 
 
-@compiled
+@subroutine
 def _keep_best(slot_query: Any, slot_value: Any, query: Any, score: Any) -> None:
     """Write the best queries of the slots into `query` and `score`, best first, and clear the slots."""
     kept = 0

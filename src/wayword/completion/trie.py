@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wayword.numba_jit import compiled
+from wayword.numba_jit import compiled, subroutine
 from wayword.store.arrays import read_only
 from wayword.store.compressed_rows import CompressedRows
 from wayword.text_arrays import characters
@@ -72,7 +72,13 @@ def bare_trie(codes: CompressedRows, chosen: NDArray[Any] | None = None) -> Trie
     return (read_only(codes.values), read_only(begin), read_only(end)), (character, low, high, child)
 
 
-@compiled
+@subroutine
+def _int64(number: Any) -> int:
+    """Convert to int64, so that the functions below are compiled for one type of number only."""
+    return int(np.int64(number))
+
+
+@subroutine
 def _character(texts: Texts, row: int, depth: int) -> int:
     """Return the code point of a text at a depth; -1, which sorts first, after its end."""
     code, begin, end = texts
@@ -80,7 +86,7 @@ def _character(texts: Texts, row: int, depth: int) -> int:
     return int(code[place]) if place < end[row] else -1
 
 
-@compiled
+@subroutine
 def _lower_bound(texts: Texts, low: int, high: int, depth: int, character: int) -> int:
     """Return the first row in [low, high) with this code point or a higher one at the depth.
 
@@ -117,7 +123,7 @@ def _list_nodes(texts: Texts, least: int, most: int) -> Nodes:
             depth_ends, depth = count, depth + 1
         before = count
         row = (
-            _lower_bound(texts, low[node], high[node], depth, 0)
+            _lower_bound(texts, _int64(low[node]), _int64(high[node]), depth, _int64(0))
             if high[node] - low[node] >= least
             else high[node]
         )
@@ -127,7 +133,7 @@ def _list_nodes(texts: Texts, least: int, most: int) -> Nodes:
                 break
             character[count] = _character(texts, row, depth)
             low[count] = row
-            row = _lower_bound(texts, row, high[node], depth, character[count] + 1)
+            row = _lower_bound(texts, row, _int64(high[node]), depth, _int64(character[count] + 1))
             high[count] = row
             count += 1
         node += 1
@@ -135,7 +141,7 @@ def _list_nodes(texts: Texts, least: int, most: int) -> Nodes:
     return character[:count].copy(), low[:count].copy(), high[:count].copy(), child[: count + 1].copy()
 
 
-@compiled
+@subroutine
 def _child(
     trie: Trie, node: int, low: int, high: int, depth: int, character: int
 ) -> tuple[int, int, int, int]:
@@ -163,16 +169,16 @@ def walk(trie: Trie, typed: NDArray[np.int32]) -> tuple[int, int, int, int]:
     """Return (length, low, high, node): the length of the longest prefix of `typed` that a text starts with, the range
     of texts that do, and their node, or -1 if that is not stored."""
     (_, begin, _), _ = trie
-    low, high, node = 0, len(begin), 0
+    low, high, node = _int64(0), len(begin), _int64(0)
     for depth in range(len(typed)):
-        character, first, last, child = _child(trie, node, low, high, depth, int(typed[depth]))
+        character, first, last, child = _child(trie, node, low, high, depth, _int64(typed[depth]))
         if character != typed[depth]:
             return depth, low, high, node
         low, high, node = first, last, child
     return len(typed), low, high, node
 
 
-@compiled
+@subroutine
 def _fill_distances(
     rows: NDArray[np.int64], path: NDArray[np.int64], typed: NDArray[np.int32], depth: int, edits: int
 ) -> int:
@@ -201,7 +207,7 @@ def _fill_distances(
     return least
 
 
-@compiled
+@subroutine
 def _next_without_edit(
     rows: NDArray[np.int64],
     path: NDArray[np.int64],
@@ -290,7 +296,7 @@ def within_edits(
     return ranges[:count], visits
 
 
-@compiled
+@subroutine
 def _split_words(typed: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return the start and end of each word."""
     cuts = np.empty((len(typed) // 2 + 1, 2), np.int64)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wayword.completion.selection import kth_smallest
 from wayword.completion.trie import (
     Trie,
     build_trie,
@@ -19,7 +20,7 @@ from wayword.completion.trie import (
     known_words,
     word_ranges,
 )
-from wayword.numba_jit import compiled
+from wayword.numba_jit import compiled, subroutine
 from wayword.store.compressed_rows import CompressedRows
 
 MAX_CANDIDATES = 1 << 14
@@ -163,13 +164,13 @@ def _most_similar(
         score[place] /= np.sqrt(length)
     text_of, score = text_of[:count], score[:count]
     if count > MOST_SIMILAR:
-        kept = score >= np.partition(score, count - MOST_SIMILAR)[count - MOST_SIMILAR]
+        kept = score >= kth_smallest(score.copy(), count - MOST_SIMILAR)
         text_of, score = text_of[kept][:MOST_SIMILAR], score[kept][:MOST_SIMILAR]
     best = score.max() if len(score) else 1.0
     return text_of, ((score / best) ** SHARPNESS).astype(np.float32)
 
 
-@compiled
+@subroutine
 def _texts_of_words(
     texts: Arrays, ranges: NDArray[np.int64], of_word: NDArray[np.int64]
 ) -> NDArray[np.int64]:
@@ -223,7 +224,7 @@ def _rarest(
     return rows[:count]
 
 
-@compiled
+@subroutine
 def _corrections(words: NDArray[np.int32], ranges: NDArray[np.int64]) -> int:
     """Return 0 if one of the words is in the first range, 1 if in another one, else 2."""
     fewest = 2

@@ -1,11 +1,13 @@
 """Compiled loops of `signals`: clicks and expected clicks of other pairs, summed for every pair."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from wayword.demand.observations import Floats
 from wayword.demand.similarity import LARGEST_GROUP, CsrArrays
-from wayword.numba_jit import compiled
+from wayword.numba_jit import compiled, subroutine
 
 FOLDS = 20
 """One fold of this many is left out: more folds leave more clicks, fewer reveal less of the pair's own label."""
@@ -16,6 +18,12 @@ Singles = NDArray[np.float32]
 Numbers = NDArray[np.int32]
 Graph = tuple[NDArray[np.int64], NDArray[np.int32]]
 """Where the pairs of each query start, and the document of each pair."""
+
+
+@subroutine
+def _clear(table: Any, row: int) -> None:
+    for column in range(table.shape[1]):
+        table[row, column] = 0
 
 
 @compiled
@@ -75,7 +83,9 @@ def group_clicks(
                 all_expected[j] += d / members
         for m in range(group_starts[group], group_starts[group + 1]):
             for j in range(starts[member[m]], starts[member[m] + 1]):
-                num[document[j]], den[document[j]], by[document[j]] = 0.0, 0.0, 0
+                _clear(num, document[j])
+                _clear(den, document[j])
+                _clear(by, document[j])
     return best, best_clicks, best_expected, second, queries, share, lift, all_clicks, all_expected
 
 
@@ -176,5 +186,6 @@ def cosine_clicks(
         for k in range(starts[document], starts[document + 1]):
             of = query[pair[k]]
             for i in range(row[of], row[of + 1]):
-                num[column[i]], den[column[i]] = 0.0, 0.0
+                _clear(num, column[i])
+                _clear(den, column[i])
     return total, expected

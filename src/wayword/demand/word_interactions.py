@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from wayword.demand.observations import Floats, Observations
 from wayword.demand.sampling import sample_pairs
 from wayword.demand.text_match import TextMatch, Words
-from wayword.numba_jit import compiled
+from wayword.numba_jit import compiled, subroutine
 
 FOLDS, EPOCHS = 4, 2
 SAMPLE = 500_000
@@ -119,7 +119,7 @@ def train(
     return base, weights - excess
 
 
-@compiled
+@subroutine
 def _hash(kind: int, one: int, other: int) -> int:
     """The place of a weight in the hash table."""
     mixed = np.uint64(one) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(other) * np.uint64(0xC2B2AE3D27D4EB4F)
@@ -128,7 +128,7 @@ def _hash(kind: int, one: int, other: int) -> int:
     return np.int64(mixed >> np.uint64(64 - BITS))  # type: ignore[return-value]
 
 
-@compiled
+@subroutine
 def _missing_words(of: Words, other: Words, number: int, beside: int, out: Rows) -> tuple[int, int]:
     """Write the words of text `number` that text `beside` lacks; return how many, and how many both have."""
     starts, word = of
@@ -144,13 +144,13 @@ def _missing_words(of: Words, other: Words, number: int, beside: int, out: Rows)
     return count, last - first - count
 
 
-@compiled
+@subroutine
 def _buffers() -> Buffers:
     """Room for the words that only the query has, that only the document has, and for the places of weights."""
     return np.empty(MAX_WORDS, np.int64), np.empty(MAX_WORDS, np.int64), np.empty(_MAX_WEIGHTS, np.int64)
 
 
-@compiled
+@subroutine
 def _places(row: int, pairs: Pairs, buffers: Buffers) -> Rows:
     """The places of the weights of a pair."""
     query, document, position, queries, documents = pairs
@@ -179,7 +179,7 @@ def _places(row: int, pairs: Pairs, buffers: Buffers) -> Rows:
     return out[:n]
 
 
-@compiled
+@subroutine
 def _score(places: Rows, base: float, weights: Singles) -> float:
     score = base
     for place in places:

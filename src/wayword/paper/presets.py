@@ -12,8 +12,8 @@ from wayword.simulation.worlds import XMC
 
 PAPERS_CLICKS = 3_842_425
 CLICKS = {"debian": 300_000, "debian-pecos": 300_000, "packages": 60_000}
-HALF: dict[str, Any] = {"share": 0.5, "max_contexts": 0}
-"""The paper halves the ranker's training set, and so do we; all contexts of that half are used."""
+HALF: dict[str, Any] = {"share": 0.5, "max_contexts": 0, "patience": 0}
+"""The paper halves the ranker's training set, and so do we; all contexts of that half and all trees are used."""
 SEEDED = ("prefixes", "retriever", "features", "ranker", "evaluation")
 
 

@@ -67,6 +67,11 @@ class Examples:
         weights = np.asarray(searches, dtype=np.float64)[context[first]]
         return cls(features, np.asarray(labels, dtype=np.float64), sizes, weights)
 
+    def of_groups(self, chosen: NDArray[np.bool_]) -> "Examples":
+        """Return the examples of the chosen groups."""
+        rows = np.repeat(chosen, self.sizes)
+        return Examples(self.features[rows], self.labels[rows], self.sizes[chosen], self.weights[chosen])
+
 
 class Ranker(Protocol):
     """Scores candidates by their features; larger is better."""
