@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from wayword.completion.popular import PopularRetriever
     from wayword.index.pages import Pages
 
-FORMAT = 3
+FORMAT = 4
 ABOUT, LIVE, PAGES = "about.json", "live", "pages"
 MANY = 20
 _OPENING = Lock()
