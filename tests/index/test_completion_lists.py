@@ -15,7 +15,7 @@ from wayword.index.completion_lists import Lists, StoredLists, write
 from wayword.store.strings import Strings
 
 KEPT = 13
-KEYS = ["v", "vi", "vid", "vide", "viola", "über", "x" * 300]
+KEYS = ["v", "vi", "vid", "vide", "viola", "über", "x" * 40]
 SHOWN = [f"query {n} ü" for n in range(30)]
 
 
@@ -74,7 +74,7 @@ def test_all_keys_are_listed_and_no_others(tmp_path: Path) -> None:
     found = StoredLists(tmp_path, _written(tmp_path), ["any"], KEPT)
     assert found.keys() == sorted(KEYS)
     assert len(found) == len(KEYS)
-    assert all(found.find(text, 1, "any") is None for text in ("", "vio", "video", "x" * 299, "x" * 301))
+    assert all(found.find(text, 1, "any") is None for text in ("", "vio", "video", "x" * 39, "x" * 41))
 
 
 def test_keys_whose_hashes_are_equal_are_told_apart(tmp_path: Path) -> None:
@@ -103,13 +103,13 @@ def test_a_changed_byte_is_an_error_or_another_list_but_never_a_crash(
     shown = _written(tmp_path)
     whole, refused = (tmp_path / file).read_bytes(), 0
     for place in range(head, len(whole)):
-        for byte in {0, 0xDD, 0xFF} - {whole[place]}:
-            (tmp_path / file).write_bytes(whole[:place] + bytes([byte]) + whole[place + 1 :])
-            try:
-                _ask_everything(tmp_path, shown)
-            except (ValueError, WorkspaceError):
-                refused += 1
-    assert refused > (len(whole) - head) // 4
+        byte = (0, 0xDD, 0xFF)[place % 3]
+        (tmp_path / file).write_bytes(whole[:place] + bytes([byte]) + whole[place + 1 :])
+        try:
+            _ask_everything(tmp_path, shown)
+        except (ValueError, WorkspaceError):
+            refused += 1
+    assert refused > (len(whole) - head) // 12
 
 
 @pytest.mark.parametrize("file", ["slots_any.npy", "records_any"])
