@@ -1,9 +1,9 @@
 """Typed texts: what people type into a made index, by kind."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import marisa_trie
 import numpy as np
 from numpy.typing import NDArray
 from quality import mistyped
@@ -18,16 +18,20 @@ class TypedTexts:
     """Of the index in a folder; every draw is the same for the same seed."""
 
     def __init__(self, index: Path, seed: int = 0) -> None:
-        self._known = marisa_trie.Trie()
-        self._known.mmap(str(index / "keys.marisa"))
         self._texts: Sequence[str] = Strings.load(index, "texts")
         popularity: NDArray[np.int64] = np.load(index / "popularity.npy", mmap_mode="r")
         self._share = np.cumsum(popularity)
         self._rng = np.random.default_rng([seed, 2])
 
     def known(self, many: int) -> list[str]:
-        """Any of the known texts, each as often as any other."""
-        return [self._known.restore_key(n) for n in self._rng.integers(0, len(self._known), many).tolist()]
+        """Any of the known texts, each as often as any other: a beginning counts for the first query that has it."""
+        longest, drawn = max(map(len, self._texts)), list[str]()
+        while len(drawn) < many:
+            query, end = int(self._rng.integers(len(self._texts))), int(self._rng.integers(longest))
+            begun = [*cuts(self._texts[query]), self._texts[query]]
+            if end < len(begun) and not (query and self._texts[query - 1].startswith(begun[end])):
+                drawn.append(begun[end])
+        return drawn
 
     def as_typed(self, many: int) -> list[str]:
         """Beginnings of queries, as often as these are asked, cut anywhere."""
@@ -52,6 +56,10 @@ class TypedTexts:
     def _unknown(self, many: int, draw: Callable[[], str]) -> list[str]:
         found: dict[str, None] = {}
         while len(found) < many:
-            if (text := normalise(draw())) and text not in self._known:
+            if (text := normalise(draw())) and not self._is_known(text):
                 found[text] = None
         return list(found)
+
+    def _is_known(self, text: str) -> bool:
+        place = bisect_left(self._texts, text)
+        return place < len(self._texts) and self._texts[place].startswith(text)

@@ -28,7 +28,7 @@ def imported(*arguments: object) -> set[str]:
 def test_a_known_text_needs_no_compiler_and_no_tables(undisturbed: Made) -> None:
     packages = imported("complete", undisturbed.path, "vid")
     assert packages.isdisjoint(HEAVY)
-    assert {"numpy", "marisa_trie"} <= packages
+    assert {"numpy", "msgspec"} <= packages
 
 
 def test_an_unknown_text_is_computed(undisturbed: Made) -> None:

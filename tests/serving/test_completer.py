@@ -252,14 +252,14 @@ def test_what_is_decided_by_hand_does_not_wait_for_a_whole_index(copied: Path) -
 def test_what_could_not_be_read_is_tried_again(copied: Path, caplog: pytest.LogCaptureFixture) -> None:
     served, root = _served(copied), copied / "index"
     new = shutil.copytree(versions.current(root), root / "0123456789abcdef")
-    (new / "lines.values.npy").rename(tmp := root / "lines.values.npy")
+    (new / "records_any").rename(tmp := root / "records_any")
     (root / versions.CURRENT).write_text(new.name)
     with caplog.at_level(logging.WARNING, "wayword"):
         for _ in range(3):
             served._next_look = 0.0
             served.complete("vi")
     assert len(caplog.records) == 1
-    tmp.rename(new / "lines.values.npy")
+    tmp.rename(new / "records_any")
     served._next_look = served._index._again = 0.0
     assert served.complete("vi")
     assert served.index.version == new.name
@@ -272,7 +272,7 @@ def test_what_is_damaged_is_refused_and_what_was_there_answers(
     served = _served(copied)
     before, root = served.complete("vi", 10), copied / "index"
     bad = shutil.copytree(versions.current(root), root / "0123456789abcdef")
-    file = bad / "lines.values.npy"
+    file = bad / "records_any"
     if harm == "cut":
         file.write_bytes(file.read_bytes()[:-1])
     elif harm == "flipped":

@@ -109,10 +109,18 @@ class ExpectedUtilityRetriever:
         return self.score(contexts, intents, k, within=intents.within(mode))
 
     def retrieve_text(self, text: str, k: int, mode: str = ANY) -> Candidates:
-        """Retrieve for one text without context columns; saves the time to build a table."""
+        """Retrieve for one text without context columns: the same list as `retrieve`, without the time for a table."""
         query, weight, continues, source = self._cached_match(text)
-        intents = Intents(WeightedRows.single(query, weight), np.array([source], np.int8), continues)
-        return self._best(intents, k, intents.within(mode), factors=None)
+        offsets = np.array([0, len(query)], np.int64)
+        members, within = WeightedRows(offsets, query, weight), None
+        if mode == PREFIXED:
+            kept = np.array([0, np.count_nonzero(continues)], np.int64)
+            within = WeightedRows(kept, query[continues], weight[continues])
+        most = LIVE_DOCUMENTS if source == _SOURCE["exact"] else GUESSED_DOCUMENTS
+        best = self.graph.best(members, k, within=within, documents=most)
+        own = np.bincount(np.zeros(len(query), np.int64), weight * self.own_utility[query], minlength=1)
+        score = (best.score / np.maximum(own, 1e-12)).astype(np.float32)
+        return Candidates(best.context, best.query, score, np.full(len(score), source, np.int8))
 
     def score(
         self, contexts: pa.Table, intents: Intents, k: int, within: WeightedRows | None = None

@@ -58,12 +58,6 @@ class Expected:
             return diversify(candidates, demand, self.exposures, k, same=self.same)
         return candidates.top(k)
 
-    def complete_text(self, text: str, k: int, *, mode: str = ANY) -> Candidates:
-        """Complete one text without context columns."""
-        if not self.acceptance and not self.diverse:
-            return self.retriever.retrieve_text(text, k, mode)
-        return self.complete(pa.table({PREFIX: pa.array([text], pa.string())}), k, mode=mode)
-
     def _mixed(
         self, contexts: pa.Table, intents: Intents, useful: Candidates, k: int, mode: str
     ) -> Candidates:

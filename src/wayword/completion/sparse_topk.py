@@ -69,7 +69,11 @@ class Scratch:
         )
 
 
-_NO_VALUES, _NO_WEIGHTS = np.zeros(0, np.int32), np.zeros(0, np.float32)
+_NO_VALUES, _NO_WEIGHTS, _NO_FACTORS = (
+    np.zeros(0, np.int32),
+    np.zeros(0, np.float32),
+    np.ones((0, 0), np.float32),
+)
 
 
 @dataclass(frozen=True)
@@ -78,11 +82,6 @@ class ContextFactors:
 
     factor: NDArray[np.float32]
     row: NDArray[np.int32]
-
-    @classmethod
-    def none(cls, contexts: int) -> "ContextFactors":
-        """Return no factors, for contexts without columns."""
-        return cls(np.ones((0, 0), np.float32), np.full(contexts, -1, np.int32))
 
 
 @dataclass(frozen=True)
@@ -118,9 +117,9 @@ class DemandGraph:
         row may be suggested. `documents` is the number of documents of highest demand to use (0: all), one for all
         contexts or one for each.
         """
-        contexts = len(members)
+        contexts = len(members.offsets) - 1
         query, score = np.full((contexts, k), -1, np.int32), np.zeros((contexts, k), np.float32)
-        applied = factors or ContextFactors.none(contexts)
+        applied = factors or ContextFactors(_NO_FACTORS, np.full(contexts, -1, np.int32))
         most = np.full(contexts, documents, np.int64)
         allowed = within or WeightedRows(np.zeros(contexts + 1, np.int64), _NO_VALUES, _NO_WEIGHTS)
 
@@ -132,11 +131,11 @@ class DemandGraph:
             _walk(
                 first,
                 min(first + CONTEXTS_AT_ONCE, contexts),
-                members.arrays,
-                self.demand.arrays,
-                self.exposure.arrays,
+                (members.offsets, members.values, members.weights),
+                (self.demand.offsets, self.demand.values, self.demand.weights),
+                (self.exposure.offsets, self.exposure.values, self.exposure.weights),
                 (applied.factor, applied.row),
-                allowed.arrays,
+                (allowed.offsets, allowed.values, allowed.weights),
                 within is not None,
                 most,
                 (scratch.demand, scratch.documents, scratch.allowed, scratch.slot_query, scratch.slot_value),

@@ -1,33 +1,38 @@
-"""Precomputed completion lists: a trie of keys, and the best queries of each key as text.
+"""Precomputed completion lists: a key (typed text and context values) leads to one record that holds its list.
 
-keys.marisa            keys (typed text and context values) → key numbers
-list_of_<mode>.npy     key → list; prefixes of the same queries share one list
-lists.*.npy            query numbers of each list, best first, with scores
-source.npy             match source of each list
-lines.*.npy            the first queries of each list as one text: a single read and a single decoding
+slots_<mode>.npy       hash table of the keys (`key_table`): where the record of each is
+records_<mode>         records as MessagePack; keys that follow each other and have the same list share one
+
+A look-up reads one slot and one record, so it waits for memory twice.
 """
 
-import struct
+import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import pairwise, repeat
+from mmap import ACCESS_READ, PAGESIZE, mmap
 from pathlib import Path
+from typing import Annotated
+from zlib import crc32
 
-import marisa_trie
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from wayword.completion.candidates import SOURCES, Candidates
 from wayword.completion.completion import Completion
+from wayword.errors import WorkspaceError
+from wayword.index.key_table import HASH_BITS, HASH_MASK, SIZE_BITS, SIZE_MASK, START_SHIFT, UNIT, slots_for
 from wayword.store.arrays import load_array
-from wayword.store.compressed_rows import CompressedRows, WeightedRows
+from wayword.store.compressed_rows import WeightedRows
 from wayword.store.strings import Strings
 
 LINES = 10
 """Number of queries of a list that are stored as text; further ones are looked up by number."""
-LINE_END = "\n"
-_FLOATS = [struct.Struct(f"{count}f").unpack_from for count in range(LINES + 1)]
-"""Unpack the first n float32 scores, n = 0 … LINES; faster than slicing an array."""
+AT_MOST = msgspec.Meta(max_length=LINES)
+"""Checked before memory is allocated: a damaged record cannot ask for gigabytes."""
+HEAD = b"wayword\n"
+"""The first bytes of the records; `UNIT` of them, so that no record is in place 0."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,26 @@ class Lists:
         )
 
 
+class Record(msgspec.Struct, array_like=True, gc=False):
+    """The list of some keys: the first queries as text with their scores.
+
+    Its keys are `key` and shorter beginnings of it, of at least `shortest` characters.
+    """
+
+    key: str
+    shortest: int
+    source: int
+    queries: Annotated[list[str], AT_MOST]
+    scores: Annotated[list[float], AT_MOST]
+
+
+class WholeRecord(Record, array_like=True, gc=False):
+    """A record with the numbers of all its queries (int32) and the scores of those without text (float32)."""
+
+    numbers: bytes
+    further_scores: bytes
+
+
 def write(
     folder: Path,
     keys: Sequence[str],
@@ -65,31 +90,59 @@ def write(
     shown: Strings,
 ) -> None:
     """Write all files. `list_of[mode][i]` is the list of `keys[i]` (distinct); `shown` are the texts of all queries."""
-    trie = marisa_trie.Trie(keys)
-    (folder / "keys.marisa").write_bytes(
-        trie.tobytes()
-    )  # Python raises OSError on a full disk; the library would not
-    place = np.fromiter(map(trie.__getitem__, keys), np.int64, len(keys))
+    order = sorted(range(len(keys)), key=keys.__getitem__)
+    keys = [keys[place] for place in order]
+    follows = np.array([key.startswith(before) for before, key in pairwise(keys)], bool)
     for mode, numbers in list_of.items():
-        ordered = np.empty(len(keys), np.uint32)
-        ordered[place] = numbers
-        np.save(folder / f"list_of_{mode}.npy", ordered, allow_pickle=False)
-    lists.queries.save(folder, "lists")
-    np.save(folder / "source.npy", lists.source, allow_pickle=False)
-    _lines(lists.queries, shown).save(folder, "lines")
+        in_order = np.asarray(numbers, np.int64)[order]
+        shared = follows & (in_order[1:] == in_order[:-1])
+        first = np.flatnonzero(np.r_[True, ~shared][: len(keys)])
+        last = np.r_[first[1:], len(keys)][: len(first)] - 1
+        records, start, size = _records(
+            Strings.of(keys[place] for place in last.tolist()),
+            np.array([len(keys[place]) for place in first.tolist()], np.int64),
+            in_order[first],
+            lists,
+            shown,
+        )
+        (folder / f"records_{mode}").write_bytes(records.data)
+        record_of = np.repeat(np.arange(len(first)), last - first + 1)
+        np.save(
+            folder / f"slots_{mode}.npy",
+            slots_for(keys, start[record_of], size[record_of]),
+            allow_pickle=False,
+        )
 
 
-def _lines(lists: WeightedRows, shown: Strings) -> Strings:
-    """Join the texts of the first queries of each list with line ends."""
-    from wayword.index.line_bytes import fill
+def _records(
+    keys: Strings, shortest: NDArray[np.int64], list_of: NDArray[np.int64], lists: Lists, shown: Strings
+) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
+    """All records, where each starts, and its size."""
+    from wayword.index.record_bytes import fill, sizes
 
-    last = np.minimum(lists.offsets[1:], lists.offsets[:-1] + LINES)
-    texts = shown.encoded
-    before = np.r_[0, np.cumsum(texts.lengths[lists.values] + 1)]
-    lengths = np.maximum(before[last] - before[lists.offsets[:-1]] - 1, 0)
-    lines = CompressedRows.from_lengths(np.full(int(lengths.sum()), ord(LINE_END), np.uint8), lengths)
-    fill(lines.arrays, lists.arrays, last, texts.arrays)
-    return Strings(lines)
+    queries, texts = lists.queries, shown.encoded
+    size = sizes(keys.encoded.arrays, shortest, list_of, queries.arrays, texts.arrays, LINES)
+    end = len(HEAD) + np.cumsum(-(-size // UNIT) * UNIT)
+    start = end - -(-size // UNIT) * UNIT
+    records = np.zeros(int(end[-1]) if len(end) else len(HEAD), np.uint8)
+    records[: len(HEAD)] = np.frombuffer(HEAD, np.uint8)
+    in_bytes = (
+        queries.values.astype("<i4").view(np.uint8),
+        queries.weights.astype("<f4").view(np.uint8),
+        queries.weights.astype(">f4").view(np.uint8),
+    )
+    fill(
+        records,
+        start,
+        keys.encoded.arrays,
+        shortest,
+        list_of,
+        lists.source,
+        (*queries.indexed, *in_bytes),
+        texts.arrays,
+        LINES,
+    )
+    return records, start, size
 
 
 class StoredLists:
@@ -97,55 +150,91 @@ class StoredLists:
 
     def __init__(self, folder: Path, shown: Strings, modes: Sequence[str], kept: int) -> None:
         """`kept` is the maximum length of a stored list; a list of that length may be truncated."""
-        self._shown, self._kept = shown, kept
-        self._keys = marisa_trie.Trie()
-        self._keys.mmap(str(folder / "keys.marisa"))
-        lists = WeightedRows.load(folder, "lists", below=len(shown))
-        lines = Strings.load(folder, "lines", len(lists)).encoded
-        source = load_array(folder / "source.npy", np.int8, shape=(len(lists),), below=len(SOURCES))
-        self._list_of = {
-            mode: load_array(
-                folder / f"list_of_{mode}.npy", np.uint32, shape=(len(self._keys),), below=len(lists)
-            ).data
-            for mode in modes
+        self._folder, self._shown, self._kept = folder, shown, kept
+        self._slots = {mode: _slots(folder / f"slots_{mode}.npy") for mode in modes}
+        self._records = {mode: _records_in(folder / f"records_{mode}") for mode in modes}
+        self._of_mode = {
+            mode: (slots.data, int(slots[0]), self._records[mode]) for mode, slots in self._slots.items()
         }
-        self._offsets, self._query, self._score = (array.data for array in lists.arrays)
-        self._source = source.data
-        self._line_offsets, self._line = (array.data for array in lines.arrays)
+        self._any_mode = modes[0]
 
     def __len__(self) -> int:
         """Number of keys."""
-        return len(self._keys)
+        return int(np.count_nonzero(self._slots[self._any_mode])) - 1
 
     def __contains__(self, key: str) -> bool:
-        return key in self._keys
+        return self.find(key, 1, self._any_mode) is not None
 
     def keys(self) -> list[str]:
         """All keys, sorted."""
-        return sorted(self._keys.keys())
+        slots, records = self._slots[self._any_mode][1:], self._records[self._any_mode]
+        found: list[str] = []
+        for place in np.unique(slots[slots > 0] >> np.uint64(HASH_BITS)).tolist():
+            start = (place >> SIZE_BITS) * UNIT
+            record = _decode(records[start : start + (place & SIZE_MASK)])
+            cuts = (record.key[:length] for length in range(record.shortest, len(record.key) + 1))
+            found += [cut for cut in cuts if cut in self]
+        return sorted(found)
+
+    def prefault(self) -> None:
+        """Map all pages of the lists now, unless they are more than a quarter of the machine's memory.
+
+        The first access to a page that is not mapped takes longer than the rest of a look-up.
+        """
+        sizes = sum(map(len, self._records.values())) + sum(slots.nbytes for slots in self._slots.values())
+        if sizes > os.sysconf("SC_PHYS_PAGES") * PAGESIZE // 4:
+            return
+        for mode, records in self._records.items():
+            records[::PAGESIZE]
+            self._slots[mode][:: PAGESIZE // 8].max()
 
     def find(self, key: str, k: int, mode: str, hidden: Collection[int] = ()) -> list[Completion] | None:
         """At most k completions without `hidden` queries; None if the key is unknown or its list too short."""
-        number = self._keys.get(key)
-        if number is None:
-            return None
-        chosen = self._list_of[mode][number]
-        first, last = self._offsets[chosen], self._offsets[chosen + 1]
-        if hidden or k > LINES:
-            return self._some(chosen, first, last, k, hidden)
-        if first == last:
-            return []
-        lines = str(self._line[self._line_offsets[chosen] : self._line_offsets[chosen + 1]], "utf-8")
-        scores = _FLOATS[min(k, last - first)](self._score, 4 * first)
-        return list(map(Completion, lines.split(LINE_END), scores, repeat(SOURCES[self._source[chosen]])))
+        slots, homes, records = self._of_mode[mode]
+        hashed = crc32(key.encode())
+        place = 1 + (hashed * homes >> 32)
+        try:
+            while slot := slots[place]:
+                if not (slot ^ hashed) & HASH_MASK:
+                    start = (slot >> START_SHIFT) * UNIT
+                    content = records[start : start + (slot >> HASH_BITS & SIZE_MASK)]
+                    record = _decode(content)
+                    if record.key.startswith(key) and len(key) >= record.shortest:
+                        if hidden or k > LINES:
+                            return self._some(content, k, hidden)
+                        source = repeat(SOURCES[record.source])
+                        return list(map(Completion, record.queries[:k], record.scores, source))
+                place += 1
+        except (msgspec.MsgspecError, ValueError, IndexError, MemoryError, RecursionError) as problem:
+            raise WorkspaceError(
+                f"The index {self._folder} is damaged: {problem}. Build it again with `wayword index`."
+            ) from problem
+        return None
 
-    def _some(
-        self, chosen: int, first: int, last: int, k: int, hidden: Collection[int]
-    ) -> list[Completion] | None:
-        shown = [place for place in range(first, last) if self._query[place] not in hidden]
-        if len(shown) < k and last - first == self._kept:
+    def _some(self, content: bytes, k: int, hidden: Collection[int]) -> list[Completion] | None:
+        record = _decode_whole(content)
+        numbers = np.frombuffer(record.numbers, "<i4").tolist()
+        scores = [*record.scores, *np.frombuffer(record.further_scores, "<f4").tolist()]
+        rows = [row for row in zip(numbers, scores, strict=True) if row[0] not in hidden]
+        if len(rows) < k and len(numbers) == self._kept:
             return None
-        source = SOURCES[self._source[chosen]]
-        return [
-            Completion(self._shown[self._query[place]], self._score[place], source) for place in shown[:k]
-        ]
+        return [Completion(self._shown[number], score, SOURCES[record.source]) for number, score in rows[:k]]
+
+
+_decode = msgspec.msgpack.Decoder(Record).decode
+_decode_whole = msgspec.msgpack.Decoder(WholeRecord).decode
+
+
+def _slots(path: Path) -> NDArray[np.uint64]:
+    slots = load_array(path, np.uint64)
+    if slots.ndim != 1 or len(slots) < 3 or slots[-1] or not 0 < slots[0] <= len(slots) - 2:
+        raise ValueError(f"found no hash table in {path.name}")
+    return slots
+
+
+def _records_in(path: Path) -> mmap:
+    with path.open("rb") as file:
+        records = mmap(file.fileno(), 0, access=ACCESS_READ)
+    if records[: len(HEAD)] != HEAD:
+        raise ValueError(f"found no records in {path.name}")
+    return records

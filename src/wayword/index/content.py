@@ -54,7 +54,7 @@ class Content:
         """Compute all lists and write the files of a version into `folder`."""
         policy = served_policy(self.retriever, config.policy, config.acceptance, self.same)
         listed = self.listed
-        shown = Strings.of(text.replace(lists.LINE_END, " ") for text in self.shown)
+        shown = Strings.of(text.replace("\n", " ") for text in self.shown)
         lists.write(
             folder,
             listed.keys,

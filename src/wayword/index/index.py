@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from wayword.completion.popular import PopularRetriever
     from wayword.index.pages import Pages
 
-FORMAT = 3
+FORMAT = 4
 ABOUT, LIVE, PAGES = "about.json", "live", "pages"
 MANY = 20
 _OPENING = Lock()
@@ -43,7 +43,7 @@ Part = TypeVar("Part")
 class Index:
     """One version of an index: read-only, shared between threads, and between processes through the page cache.
 
-    Precomputed lists need NumPy and the trie only. The retriever and the result pages are loaded on first use, because
+    Precomputed lists need NumPy and msgspec only. The retriever and the result pages are loaded on first use, because
     importing Numba alone takes longer than the rest of a command.
     """
 
@@ -62,6 +62,7 @@ class Index:
         self.texts = Strings.load(folder, "texts", len(self.shown))
         self.lists = StoredLists(folder, self.shown, MODES, int(about["kept"]))
         self.popularity = load_array(folder / "popularity.npy", np.int64, shape=(len(self.texts),))
+        self._prefaulted = False
 
     @classmethod
     def open(cls, folder: Path) -> "Index":
@@ -114,7 +115,15 @@ class Index:
         for part in ("pages", "retriever", "_policy"):
             if part in vars(earlier):
                 getattr(self, part)
+        if earlier._prefaulted:
+            self.prefault()
         return self
+
+    def prefault(self) -> None:
+        """See `StoredLists.prefault`; done once, when the index is in use for longer than one command."""
+        if not self._prefaulted:
+            self._prefaulted = True
+            self.lists.prefault()
 
     def check(self, context: Mapping[str, Any]) -> None:
         """Raise `WaywordError` for a context column that the log did not have; uninformative columns are accepted."""
@@ -166,10 +175,15 @@ class Index:
     ) -> list[Completion]:
         """Compute a list with the retriever."""
         most = min(k + len(hidden), max(k, MAX_CANDIDATES))
-        if any(context.get(column) is not None for column in self.columns.values):
-            candidates = self._policy.complete(self.columns.table([typed], context), most, mode=mode)
+        policy = self._policy
+        if (
+            policy.acceptance
+            or policy.diverse
+            or any(context.get(column) is not None for column in self.columns.values)
+        ):
+            candidates = policy.complete(self.columns.table([typed], context), most, mode=mode)
         else:
-            candidates = self._policy.complete_text(typed, most, mode=mode)
+            candidates = policy.retriever.retrieve_text(typed, most, mode)
         rows = zip(candidates.query.tolist(), candidates.score.tolist(), candidates.sources(), strict=True)
         return [
             Completion(self.shown[query], score, source)

@@ -2,6 +2,7 @@
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from time import monotonic
@@ -14,6 +15,7 @@ from wayword.index.index import Index
 from wayword.index.overrides import FILE, Overrides
 from wayword.request import ANY, MAX_COMPLETIONS, MAX_PREFIX, MODES, check_request
 from wayword.serving.current_index import CurrentIndex
+from wayword.serving.responses import ScoreMeaning, score_meaning
 from wayword.serving.watched_file import WatchedFile
 from wayword.store.workspace import Workspace
 from wayword.text import normalise
@@ -37,7 +39,12 @@ class Served:
         """An index with overrides."""
         return cls(index, overrides, index.numbers(overrides.hidden))
 
-    @property
+    @cached_property
+    def score_is(self) -> ScoreMeaning:
+        """The meaning of the scores."""
+        return score_meaning(self.index.about)
+
+    @cached_property
     def tag(self) -> str:
         """Identifies the index, the overrides and the version of Wayword."""
         return f"{self.index.version}-{self.overrides.tag}-{__version__}"
@@ -56,7 +63,7 @@ class Served:
             check_request(prefix, k, mode)
         lists, hidden, typed = self.index.lists, self.hidden, prefix
         completions = None
-        if not context and prefix.isascii() and prefix.isprintable():
+        if not context and prefix.isprintable():  # separators of context values are not
             completions = lists.find(prefix, k, mode, hidden)  # known texts are in their normal form
         if completions is None:
             key = typed = as_typed(prefix)
@@ -158,6 +165,7 @@ class Completer:
         Overrides do not wait for a new version, nor depend on its being complete.
         """
         self._next_look = monotonic() + LOOK_EVERY
+        self.index.prefault()
         if not self._looking.acquire(blocking=False):
             return  # another thread does it
         try:

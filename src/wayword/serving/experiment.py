@@ -3,6 +3,7 @@
 import gc
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 from threading import Event, Thread
@@ -23,6 +24,11 @@ class Serving:
     arms: Mapping[str, Served]
     share: float
     experiment: str = ""
+
+    @cached_property
+    def only(self) -> tuple[str, Served] | None:
+        """The arm of all users, where there is no second one."""
+        return None if self.share else (FIRST, self.arms[FIRST])
 
     def of(self, user: str | None) -> tuple[str, Served]:
         """The arm of a user; the first without a user."""

@@ -34,11 +34,12 @@ class Scope(Protocol):
 
 
 class Response(NamedTuple):
-    """Status, headers and body."""
+    """Status, headers and body, and the counters of `Metrics` that it adds to when it is sent."""
 
     status: int
     headers: Headers
     body: bytes = b""
+    counters: tuple[int, ...] = ()
 
 
 class Refused(WaywordError):
@@ -70,15 +71,14 @@ def split_query(query_string: str) -> dict[str, str]:
     if len(pairs) > MOST_PARAMETERS:
         raise Refused(400, f"Found {len(pairs):,} parameters; expected at most {MOST_PARAMETERS}.")
     values = {}
+    encoded = "%" in query_string or "+" in query_string
     for pair in pairs:
         name, _, value = pair.partition("=")
+        if name and encoded:
+            name, value = unquote_plus(name), unquote_plus(value)
         if name:
-            values[_decoded(name)] = _decoded(value)
+            values[name] = value
     return values
-
-
-def _decoded(text: str) -> str:
-    return unquote_plus(text) if "%" in text or "+" in text else text
 
 
 async def body(protocol: Any, most: int, timeout: float) -> bytes:

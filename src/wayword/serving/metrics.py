@@ -14,7 +14,7 @@ SLOTS = 256
 """Rows; a worker that is started again takes the next one."""
 PATHS = ("/complete", "/explain", "/events", "other")
 STATUSES = ("2xx", "3xx", "4xx", "5xx")
-ANSWERS = ("index", "live", "popular")
+INDEX, LIVE, POPULAR = ANSWERS = ("index", "live", "popular")
 BOUNDS = (25e-6, 50e-6, 1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 1e-2, 2.5e-2, 5e-2, 0.1, 0.25, 0.5, 1.0, 2.5)
 _BOUNDS = tuple(round(bound * 1e9) for bound in BOUNDS)
 _PLACE = {path: place for place, path in enumerate(PATHS)}
@@ -46,19 +46,15 @@ class Metrics:
             self._next.value += 1
         self._row = self._memory[slot * _WIDTH : (slot + 1) * _WIDTH]
 
-    def request(self, path: str, status: int, nanoseconds: int) -> None:
-        """Count a request."""
+    def request(self, path: str, status: int, nanoseconds: int, counters: tuple[int, ...] = ()) -> None:
+        """Count a request, and add 1 to other counters (see `answer_counters`)."""
         place = _PLACE.get(path, _OTHER)
         row = self._row
+        for counter in counters:
+            row[counter] += 1
         row[_REQUESTS + place * len(STATUSES) + status // 100 - 2] += 1
         row[_TIMES + place * (len(BOUNDS) + 1) + bisect_left(_BOUNDS, nanoseconds)] += 1
         row[_NANOSECONDS + place] += nanoseconds
-
-    def answer(self, source: int, empty: bool) -> None:
-        """Count a list of completions; `source` is an index into `ANSWERS`."""
-        self._row[_ANSWERS + source] += 1
-        if empty:
-            self._row[_EMPTY] += 1
 
     def limited(self) -> None:
         """Count a request that the limiter refused."""
@@ -92,6 +88,12 @@ class Metrics:
             ("start_time_seconds", "gauge", "When the service was started.", [("", round(self.started, 3))]),
         ]
         return "".join(_family(*family) for family in families)
+
+
+def answer_counters(source: str, *, empty: bool) -> tuple[int, ...]:
+    """The counters of a list of completions from one of the sources `ANSWERS`."""
+    counter = _ANSWERS + ANSWERS.index(source)
+    return (counter, _EMPTY) if empty else (counter,)
 
 
 def _family(name: str, kind: str, meaning: str, samples: Samples) -> str:

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple, NoReturn
 
 from wayword.request import ANY, MAX_PREFIX, MODES, check_choice, check_number
 from wayword.serving.http import Refused, split_query
@@ -27,20 +28,20 @@ class Parameter:
     longest: int = 0
     most: int = 0
 
-    def read(self, text: str) -> Any:
-        """The value, checked; raises `WaywordError`."""
+    @cached_property
+    def values(self) -> Mapping[str, Any]:
+        """The value of each admissible text; empty for a parameter that takes any text."""
+        return {choice: choice for choice in self.choices} | {str(n): n for n in range(1, self.most + 1)}
+
+    def refuse(self, text: str) -> NoReturn:
+        """Raise `WaywordError`: what was found, what was expected."""
         if self.most:
-            number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else text
-            check_number(self.name, number, self.most)
-            return number
+            check_number(self.name, text, self.most)
         if self.choices:
             check_choice(self.name, text, self.choices)
-        if self.longest and len(text) > self.longest:
-            raise Refused(
-                400,
-                f"Found a {self.name} of {len(text):,} characters; expected at most {self.longest:,}.",
-            )
-        return text
+        raise Refused(
+            400, f"Found a {self.name} of {len(text):,} characters; expected at most {self.longest:,}."
+        )
 
     def described(self) -> dict[str, Any]:
         """The same as OpenAPI has it."""
@@ -116,9 +117,16 @@ def read(query_string: str, expected: Sequence[Parameter]) -> Values:
     values: dict[str, Any] = {}
     for parameter in expected:
         text = given.get(parameter.name)
-        if text is None and parameter.required:
-            raise Refused(400, f"The parameter {parameter.name} is missing: add ?{parameter.name}=….")
-        values[parameter.name] = parameter.default if text is None else parameter.read(text)
+        if text is None:
+            if parameter.required:
+                raise Refused(400, f"The parameter {parameter.name} is missing: add ?{parameter.name}=….")
+            values[parameter.name] = parameter.default
+        elif text in parameter.values:
+            values[parameter.name] = parameter.values[text]
+        elif parameter.longest and len(text) <= parameter.longest:
+            values[parameter.name] = text
+        else:
+            parameter.refuse(text)
     return Values(values, context)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import zlib
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
@@ -19,14 +20,17 @@ from wayword.serving.experiment import Experiment, Serving
 from wayword.serving.explanation import Unknown, explain
 from wayword.serving.http import JSON, Refused, Response, Scope, body, encode
 from wayword.serving.limiter import SECOND, Limiter
-from wayword.serving.metrics import ANSWERS, Metrics
+from wayword.serving.metrics import ANSWERS, INDEX, LIVE, Metrics, answer_counters
 from wayword.serving.options import Options
 from wayword.serving.parameters import POPULAR
 from wayword.serving.request_log import logger
 from wayword.serving.response_cache import CachedResponse, ResponseCache
-from wayword.serving.responses import CompletionResponse, score_meaning
+from wayword.serving.responses import CompletionResponse, ScoreMeaning
 
-_INDEX, _LIVE, _POPULAR = range(len(ANSWERS))
+_COMPLETE = "/complete"
+_COUNTERS = {
+    (source, empty): answer_counters(source, empty=empty) for source in ANSWERS for empty in (False, True)
+}
 _NO_STORE = ("cache-control", "no-store")
 
 Handler = Callable[["Service", Scope, Any], Response | Awaitable[Response]]
@@ -40,7 +44,7 @@ class Service:
         self.experiment = Experiment(workspace, options.against, options.share, options.experiment)
         self.metrics = Metrics()
         self._limiter = Limiter(options.rate, options.burst) if options.rate else None
-        self._serving, self._cache = self.experiment.now, ResponseCache()
+        self._begin(self.experiment.now)
         self._assets = assets.read()
         self._openapi = encode(openapi.describe(options))
         self._overrides = parameters.overrides(list(self.experiment.completers))
@@ -67,7 +71,8 @@ class Service:
         try:
             if self._limiter is not None:
                 self._limit(self._limiter, scope, started)
-            answer = self._route(path, scope, protocol)
+            known = path == _COMPLETE and scope.method == "GET"
+            answer = self.complete(scope, protocol) if known else self._route(path, scope, protocol)
             response = answer if isinstance(answer, Response) else await answer
         except Refused as refused:
             response = refused.response()
@@ -80,11 +85,11 @@ class Service:
         except Exception:
             logger.exception("Answering %s %s failed.", scope.method, path)
             response = Refused(500, "Internal error; the server's log has the reason.").response()
-        status, headers, content = response
+        status, headers, content, counters = response
         if self.options.origins and path in _ROUTES:
             headers = [*headers, *access.cross_origin(scope, self.options)]
         protocol.response_bytes(status, headers, content)
-        self.metrics.request(path, status, perf_counter_ns() - started)
+        self.metrics.request(path, status, perf_counter_ns() - started, counters)
 
     def _limit(self, limiter: Limiter, scope: Scope, now: int) -> None:
         if wait := limiter.wait(access.client(scope, proxy=self.options.proxy), now):
@@ -107,45 +112,39 @@ class Service:
     def complete(self, scope: Scope, _protocol: Any) -> Response:
         """`GET /complete`. Recent responses are cached."""
         query_string, serving = scope.query_string, self.experiment.now
-        if serving is not self._serving:  # drop responses of old indexes, and with them the indexes
-            self._serving, self._cache = serving, ResponseCache()
-        cached = self._cache.get(query_string)
-        if cached is None:
-            cached = self._complete(query_string, serving)
-            self._cache.put(query_string, cached)
-        response, not_modified, etag, source, empty = cached
+        if serving is not self._serving:
+            self._begin(serving)
+        response, not_modified, etag = self._cache[query_string]
         known = scope.headers.get("if-none-match")
-        if known is not None and etag in known:
-            return not_modified
-        self.metrics.answer(source, empty)
-        return response
+        return not_modified if known is not None and etag in known else response
 
-    def _complete(self, query_string: str, serving: Serving) -> CachedResponse:
+    def _begin(self, serving: Serving) -> None:
+        """Drop the responses of old indexes, and with them the indexes."""
+        self._serving, self._cache = serving, ResponseCache(partial(self._completed, serving))
+        self._tags = {arm: self._tagged(f"{arm}-{served.tag}", b"") for arm, served in serving.arms.items()}
+
+    def _completed(self, serving: Serving, query_string: str) -> CachedResponse:
+        """A response that is not cached."""
         values, context = parameters.read(query_string, parameters.COMPLETE)
         prefix, k, mode = values["prefix"], values["k"], values["mode"]
-        arm, served = serving.of(values["user"])
-        index = served.index
+        arm, served = serving.only or serving.of(values["user"])
         if values["policy"] == POPULAR:
             completions, policy, source = (
                 served.popular(prefix, k, context=context, mode=mode),
                 POPULAR,
-                _POPULAR,
+                POPULAR,
             )
+            score_is: ScoreMeaning = "search_share"
         else:
             completions, finished = served.answer(prefix, k, context, mode)
-            policy, source = index.about["policy"], _INDEX if finished else _LIVE
+            policy, source = served.index.about["policy"], INDEX if finished else LIVE
+            score_is = served.score_is
         content = encode(
-            CompletionResponse(
-                prefix,
-                mode,
-                policy,
-                index.version,
-                arm,
-                "search_share" if policy == POPULAR else score_meaning(index.about),
-                completions,
-            )
+            CompletionResponse(prefix, mode, policy, served.index.version, arm, score_is, completions)
         )
-        return self._tagged(f"{arm}-{served.tag}", content, source, empty=not completions)
+        _, not_modified, etag = self._tags[arm]
+        counters = _COUNTERS[source, not completions]
+        return CachedResponse(Response(200, not_modified.headers, content, counters), not_modified, etag)
 
     def explain(self, scope: Scope, _protocol: Any) -> Response:
         """`GET /explain`."""
@@ -207,13 +206,11 @@ class Service:
         """`GET /openapi.json`."""
         return _unless_known(scope, self._tagged(f"{zlib.crc32(self._openapi):08x}", self._openapi))
 
-    def _tagged(
-        self, tag: str, content: bytes, source: int = _INDEX, *, empty: bool = False
-    ) -> CachedResponse:
+    def _tagged(self, tag: str, content: bytes) -> CachedResponse:
         """A response that stays the same as long as the tag does."""
         etag = f'"{tag}"'
         headers = [JSON, ("cache-control", f"private, max-age={self.options.max_age}"), ("etag", etag)]
-        return CachedResponse(Response(200, headers, content), Response(304, headers), etag, source, empty)
+        return CachedResponse(Response(200, headers, content), Response(304, headers), etag)
 
     def _asset(self, scope: Scope) -> Response:
         asset = self._assets.get(scope.path)
@@ -238,6 +235,7 @@ def _unless_known(scope: Scope, tagged: CachedResponse) -> Response:
 def warm(served: Served) -> None:
     """Load and compile all code that a request may need, before the first request."""
     index = served.index
+    index.prefault()
     typed = index.texts[0][:8] or "x"
     for text in (typed, f"{typed}q", f"q{typed}q", f"{typed} zq", "zq xq zq", ""):
         for mode in MODES:
@@ -279,7 +277,7 @@ def _reason(problem: OSError) -> str:
 
 
 _ROUTES: dict[str, dict[str, Handler]] = {
-    "/complete": {"GET": Service.complete, "HEAD": Service.complete},
+    _COMPLETE: {"GET": Service.complete, "HEAD": Service.complete},
     "/explain": {"GET": Service.explain, "HEAD": Service.explain},
     "/events": {"POST": Service.store},
     "/overrides": {"GET": Service.overrides, "PUT": Service.override},
