@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from threading import Event, Thread
+from time import monotonic
 
 from wayword.serving.completer import LOOK_EVERY, Completer, Served
 
@@ -41,6 +42,8 @@ class Experiment:
         self._share = share if against is not None else 0.0
         self._experiment = experiment
         self._stopped = Event()
+        self.looked = monotonic()
+        """When the disk was last checked."""
         self.now = self._serving()
 
     def _serving(self) -> Serving:
@@ -59,6 +62,7 @@ class Experiment:
         if any(serving.arms[arm] is not served for arm, served in self.now.arms.items()):
             self.now = serving
             gc.collect()  # close the files of the old index now
+        self.looked = monotonic()
 
     def watch(self) -> None:
         """Watch the disk in a thread of its own, so that no request waits for a new version."""

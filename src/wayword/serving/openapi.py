@@ -92,8 +92,8 @@ def describe(options: Options) -> Plain:
             "/healthz": {
                 "get": {
                     "operationId": "health",
-                    "summary": "Whether the service answers, and the version of each index.",
-                    "responses": _responses(of, Health, 429),
+                    "summary": "Whether the service works: 503 with the reasons if not.",
+                    "responses": {**_responses(of, Health), "503": _responses(of, Health)["200"]},
                 }
             },
             "/metrics": {

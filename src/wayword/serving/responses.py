@@ -53,10 +53,17 @@ class Stored(msgspec.Struct):
 
 
 class Health(msgspec.Struct):
-    """The index version of each arm."""
+    """`ok` or `failing` with the reasons; the index version of each arm, and the state of what may fail."""
 
-    status: str
+    status: Literal["ok", "failing"]
     indexes: dict[str, str]
+    index_age_seconds: dict[str, float]
+    """How long ago each index was made."""
+    checked_seconds_ago: float
+    """When the index was last looked for."""
+    free_bytes: int
+    """Free space for events."""
+    reasons: list[str]
 
 
 class OverridesBody(msgspec.Struct, forbid_unknown_fields=True):

@@ -5,7 +5,7 @@ import logging
 import zlib
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from time import perf_counter_ns
+from time import monotonic, perf_counter_ns
 from typing import Any
 
 import msgspec
@@ -14,12 +14,15 @@ from wayword.errors import WaywordError
 from wayword.index.overrides import Overrides
 from wayword.request import MODES
 from wayword.serving import access, assets, events, openapi, parameters
+from wayword.serving.bodies import Bodies
 from wayword.serving.completer import Served
 from wayword.serving.event_log import FOLDER, EventLog
 from wayword.serving.experiment import Experiment, Serving
 from wayword.serving.explanation import Unknown, explain
-from wayword.serving.http import JSON, Refused, Response, Scope, body, encode
-from wayword.serving.limiter import SECOND, Limiter
+from wayword.serving.health import Vitals
+from wayword.serving.hosts import Hosts
+from wayword.serving.http import JSON, Refused, Response, Scope, encode
+from wayword.serving.limiter import SECOND, UNIT, Limiter
 from wayword.serving.metrics import ANSWERS, Metrics
 from wayword.serving.options import Options
 from wayword.serving.parameters import POPULAR
@@ -28,6 +31,9 @@ from wayword.serving.responses import CompletionResponse, score_meaning
 
 _INDEX, _LIVE, _POPULAR = range(len(ANSWERS))
 _NO_STORE = ("cache-control", "no-store")
+_COMPLETE, _HEALTH, _EVENTS, _OVERRIDES = "/complete", "/healthz", "/events", "/overrides"
+_AWAITED = (_EVENTS, _OVERRIDES)
+"""Their time is spent waiting, not working."""
 logger = logging.getLogger("wayword")
 
 Handler = Callable[["Service", Scope, Any], Response | Awaitable[Response]]
@@ -41,6 +47,8 @@ class Service:
         self.experiment = Experiment(workspace, options.against, options.share, options.experiment)
         self.metrics = Metrics()
         self._limiter = Limiter(options.rate, options.burst) if options.rate else None
+        self._hosts, self._vitals = Hosts(options), Vitals(workspace)
+        self._bodies = Bodies(options.max_body, options.body_timeout)
         self._serving, self._cache = self.experiment.now, ResponseCache()
         self._assets = assets.read()
         self._openapi = encode(openapi.describe(options))
@@ -83,15 +91,26 @@ class Service:
         if self.options.origins and path in _ROUTES:
             headers = [*headers, *access.cross_origin(scope, self.options)]
         protocol.response_bytes(status, headers, content)
-        self.metrics.request(path, status, perf_counter_ns() - started)
+        taken = perf_counter_ns() - started
+        self.metrics.request(path, status, taken)
+        if taken > UNIT and path not in _AWAITED:
+            self._charge(scope, taken)
 
     def _limit(self, limiter: Limiter, scope: Scope, now: int) -> None:
-        if wait := limiter.wait(access.client(scope, proxy=self.options.proxy), now):
+        wait = limiter.wait(access.client(scope, proxy=self.options.proxy), now)
+        if wait and scope.path != _HEALTH:
             self.metrics.limited()
             seconds = str(wait // SECOND + 1)
             raise Refused(429, f"Too many requests; try again in {seconds} s.", [("retry-after", seconds)])
 
+    def _charge(self, scope: Scope, work: int) -> None:
+        """Count long work as more requests of the client."""
+        if self._limiter is not None:
+            self._limiter.charge(access.client(scope, proxy=self.options.proxy), work)
+
     def _route(self, path: str, scope: Scope, protocol: Any) -> Response | Awaitable[Response]:
+        if path not in (_COMPLETE, _HEALTH):  # `complete` reads the headers anyway
+            self._hosts.check(scope.headers.get("host"))
         methods = _ROUTES.get(path)
         if methods is None:
             return self._asset(scope)
@@ -105,6 +124,10 @@ class Service:
 
     def complete(self, scope: Scope, _protocol: Any) -> Response:
         """`GET /complete`. Recent responses are cached."""
+        headers = scope.headers
+        host = headers.get("host")
+        if host not in self._hosts.seen:
+            self._hosts.check(host)
         query_string, serving = scope.query_string, self.experiment.now
         if serving is not self._serving:  # drop responses of old indexes, and with them the indexes
             self._serving, self._cache = serving, ResponseCache()
@@ -113,7 +136,7 @@ class Service:
             cached = self._complete(query_string, serving)
             self._cache.put(query_string, cached)
         response, not_modified, etag, source, empty = cached
-        known = scope.headers.get("if-none-match")
+        known = headers.get("if-none-match")
         if known is not None and etag in known:
             return not_modified
         self.metrics.answer(source, empty)
@@ -159,16 +182,22 @@ class Service:
         access.check_site(scope, self.options)
         if not self.options.public_events:
             access.check_token(scope, self.options, needed=False)
-        records = events.read(await body(protocol, self.options.max_body, self.options.body_timeout))
+        content = await self._body(scope, protocol)
+        started = perf_counter_ns()
+        records = events.read(content)
+        lines = events.lines(records)
+        self._charge(scope, perf_counter_ns() - started)
         if self._events is None:
             raise Refused(503, "The server is starting or stopping; try again.")
         try:
-            await self._events.append(events.lines(records))
+            await self._events.append(lines)
         except OSError as problem:
             logger.error("Events could not be written: %s", problem)
+            self._vitals.wrote(_reason(problem), monotonic())
             raise Refused(
                 503, f"The events could not be written ({_reason(problem)}); try again."
             ) from problem
+        self._vitals.wrote(None, monotonic())
         self.metrics.events(len(records))
         return Response(200, [JSON, _NO_STORE], encode({"stored": len(records)}))
 
@@ -183,13 +212,14 @@ class Service:
         """`PUT /overrides`."""
         access.check_token(scope, self.options, needed=True)
         root = self.experiment.completers[self._arm(scope)].root
-        content = await body(protocol, self.options.max_body, self.options.body_timeout)
+        content = await self._body(scope, protocol)
         return Response(200, [JSON, _NO_STORE], await _in_thread(lambda: _write_overrides(content, root)))
 
     def health(self, _scope: Scope, _protocol: Any) -> Response:
         """`GET /healthz`."""
-        indexes = {arm: served.index.version for arm, served in self.experiment.now.arms.items()}
-        return Response(200, [JSON, _NO_STORE], encode({"status": "ok", "indexes": indexes}))
+        indexes = {arm: served.index for arm, served in self.experiment.now.arms.items()}
+        health = self._vitals.health(indexes, self.experiment.looked, monotonic())
+        return Response(503 if health.reasons else 200, [JSON, _NO_STORE], encode(health))
 
     def measured(self, _scope: Scope, _protocol: Any) -> Response:
         """`GET /metrics`."""
@@ -220,6 +250,15 @@ class Service:
         if scope.headers.get("if-none-match") == asset.tag:
             return Response(304, asset.headers)
         return Response(200, asset.headers, asset.content)
+
+    async def _body(self, scope: Scope, protocol: Any) -> bytes:
+        client = access.client(scope, proxy=self.options.proxy)
+
+        def pay() -> None:
+            if self._limiter is not None:
+                self._limit(self._limiter, scope, perf_counter_ns())
+
+        return await self._bodies.read(scope, protocol, client, pay)
 
     def _arm(self, scope: Scope) -> str:
         return str(parameters.read(scope.query_string, self._overrides).of["arm"])
@@ -275,11 +314,11 @@ def _reason(problem: OSError) -> str:
 
 
 _ROUTES: dict[str, dict[str, Handler]] = {
-    "/complete": {"GET": Service.complete, "HEAD": Service.complete},
+    _COMPLETE: {"GET": Service.complete, "HEAD": Service.complete},
     "/explain": {"GET": Service.explain, "HEAD": Service.explain},
-    "/events": {"POST": Service.store},
-    "/overrides": {"GET": Service.overrides, "PUT": Service.override},
-    "/healthz": {"GET": Service.health, "HEAD": Service.health},
+    _EVENTS: {"POST": Service.store},
+    _OVERRIDES: {"GET": Service.overrides, "PUT": Service.override},
+    _HEALTH: {"GET": Service.health, "HEAD": Service.health},
     "/metrics": {"GET": Service.measured, "HEAD": Service.measured},
     "/openapi.json": {"GET": Service.described, "HEAD": Service.described},
 }
