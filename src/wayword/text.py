@@ -72,7 +72,7 @@ def normalise_within(text: str, most: int) -> str:
 
     One character may become 18, and each costs the same time: those that cannot be kept are cut off before.
 
-    >>> normalise_within("TV  Stand!", 4), len(normalise_within("\ufdfa" * 5000, 1000))
+    >>> normalise_within("TV  Stand!", 5), len(normalise_within("\ufdfa" * 5000, 1000))
     ('tv s', 1000)
     """
     text = text[:most]

@@ -10,7 +10,9 @@ import pytest
 
 from runs import Made
 from servers import PATIENCE, Server, eventually, serving
+from wayword.serving.events import read
 from wayword.serving.health import LONGEST_LOOK
+from wayword.serving.http import Refused
 from wayword.serving.limiter import MOST_CLIENTS, SECOND, Limiter
 from wayword.serving.options import Options
 from wayword.serving.service import Service
@@ -68,11 +70,18 @@ def test_work_is_charged_to_the_client_that_asked_for_it(workspace: Path) -> Non
     """At a rate of one request in 100 seconds, refused is who asked for more than its burst."""
     with serving(workspace, "--rate", 0.01, "--burst", 20) as server:
         body = b"[" + b", ".join([EVENT] * 1000) + b"]"  # takes longer than a millisecond
-        statuses = []
+        statuses: list[int] = []
         while not statuses or statuses[-1] == 200:
             statuses.append(server.ask("POST", "/events", body).status)
         assert statuses[-1] == 429
         assert len(statuses) < 20
+
+
+def test_the_values_of_a_body_are_bounded() -> None:
+    """Half a million numbers fit into a megabyte, and to check them takes longer than all other requests may wait."""
+    numbers = b",".join([b"1"] * 400_000)
+    with pytest.raises(Refused, match="400,002 values"):
+        read(b'{"user_query": "q", "query_id": "1", "query_attributes": {"numbers": [%s]}}' % numbers)
 
 
 @pytest.mark.parametrize(

@@ -117,10 +117,6 @@ def _ended(body: _Body, timeout: float) -> Refused:
 
 
 def _length(scope: Scope) -> int | None:
-    """The announced length; raises `Refused` where two headers disagree on the end of the body."""
+    """The announced length."""
     length = scope.headers.get("content-length")
-    if length is None:
-        return None
-    if scope.headers.get("transfer-encoding") is not None:
-        raise Refused(400, "Found both content-length and transfer-encoding; send one of them.", [CLOSE])
-    return int(length) if length.isascii() and length.isdigit() else None
+    return int(length) if length is not None and length.isascii() and length.isdigit() else None

@@ -25,6 +25,8 @@ from wayword.serving.limiter import client_of
 DESCRIPTORS = Path("/proc/self/fd")
 LOOK_EVERY, LOOK_AGAIN = 0.2, 0.02
 """Seconds between two looks; the second after one that found too many connections."""
+REPORT_EVERY = 60.0
+"""Seconds between two messages."""
 SILENT = 5.0
 """Seconds after which a connection is shut down that has sent nothing yet."""
 UNREAD = 10_000
@@ -72,12 +74,18 @@ class Connections:
         self._stopped.set()
 
     def _watch(self) -> None:
-        pause = LOOK_EVERY
+        pause, closed, report = LOOK_EVERY, 0, 0.0
         while not self._stopped.wait(pause):
             try:
-                pause = LOOK_AGAIN if self.look() else LOOK_EVERY
+                found = self.look()
             except Exception:
                 logger.exception("Looking at the connections failed.")
+                continue
+            pause = LOOK_AGAIN if found else LOOK_EVERY
+            closed += found
+            if closed and self._clock() >= report:
+                logger.warning("Closed %s connections that were silent or over a limit.", f"{closed:,}")
+                closed, report = 0, self._clock() + REPORT_EVERY
 
     def look(self) -> int:
         """Shut down connections over the limits and silent ones; returns their number."""

@@ -14,12 +14,16 @@ from wayword.serving.http import Refused, encode
 
 MOST = 1000
 """Records in one request."""
+MOST_VALUES = 50_000
+"""Values in one request, counted by commas and brackets: each takes time to check."""
 DEEPEST = 32
 _ACTION = {index: b'{"index":{"_index":"%s"}}\n' % index.encode() for index in (EVENTS, QUERIES)}
 
 
 def read(body: bytes) -> list[dict[str, Any]]:
     """Parse one record or a list of them and check each; raises `Refused`."""
+    if (values := sum(map(body.count, (b",", b"[", b"{")))) > MOST_VALUES:
+        raise Refused(413, f"Found {values:,} values; send at most {MOST_VALUES:,} at once.")
     try:
         decoded = msgspec.json.decode(_without_surrogates(body))
     except (msgspec.DecodeError, RecursionError, ValueError) as problem:

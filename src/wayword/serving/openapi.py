@@ -23,6 +23,7 @@ REASONS = {
     404: "Not found.",
     408: "The body did not arrive in time.",
     413: "The body is too large.",
+    421: "The server is not allowed to answer under this host name.",
     429: "Too many requests; retry-after says when to try again.",
     503: "It could not be written; nothing of it was. Try again.",
 }
