@@ -32,6 +32,8 @@ from wayword.serving.responses import CompletionResponse, score_meaning
 _INDEX, _LIVE, _POPULAR = range(len(ANSWERS))
 _NO_STORE = ("cache-control", "no-store")
 _COMPLETE, _HEALTH, _EVENTS, _OVERRIDES = "/complete", "/healthz", "/events", "/overrides"
+_UNCHECKED = frozenset((_COMPLETE, _HEALTH))
+"""Paths where the host is not checked first: `complete` does it itself, and all may know the server's health."""
 _AWAITED = (_EVENTS, _OVERRIDES)
 """Their time is spent waiting, not working."""
 logger = logging.getLogger("wayword")
@@ -109,7 +111,7 @@ class Service:
             self._limiter.charge(access.client(scope, proxy=self.options.proxy), work)
 
     def _route(self, path: str, scope: Scope, protocol: Any) -> Response | Awaitable[Response]:
-        if path not in (_COMPLETE, _HEALTH):  # `complete` reads the headers anyway
+        if path not in _UNCHECKED:
             self._hosts.check(scope.headers.get("host"))
         methods = _ROUTES.get(path)
         if methods is None:
