@@ -5,7 +5,8 @@ import regex
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from wayword.text import LONGEST_CUT, _normalised, cuts, normalise, normalise_distinct
+import wayword.text
+from wayword.text import LONGEST_CUT, _normalised, cuts, normalise, normalise_distinct, normalise_within
 
 TRICKY = [
     *"'’-?!… \t\x00\ud800\u3000\u00ad\u200b\u200c\u200d\u0301\u0345\u0600#&+´`،؟אבגßİıſŉᾳΐΣς",
@@ -131,3 +132,29 @@ def test_a_long_text_is_cut_where_people_may_still_be_typing() -> None:
 def test_plain_texts_are_normalised_as_all_others(text: str) -> None:
     """The short cut for ASCII gives what the rule gives."""
     assert normalise(text) == _normalised(text)
+
+
+@thorough
+@given(texts, st.integers(1, 40))
+@example("ﷺ" * 3, 20)
+def test_a_bounded_text_is_the_beginning_of_the_normal_form(text: str, most: int) -> None:
+    bounded = normalise_within(text, most)
+    assert len(bounded) <= most
+    assert normalise(bounded) == bounded
+    if len(text) <= most and len(unicodedata.normalize("NFKC", text)) < most and len(normalise(text)) <= most:
+        assert bounded == normalise(text)
+
+
+def test_the_work_for_a_text_that_grows_is_that_for_its_normal_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand ligatures are 18,000 characters; only as many are normalised as are kept."""
+    folded: list[int] = []
+    fold = wayword.text._fold
+
+    def counted(text: str) -> str:
+        result = fold(text)
+        folded.append(len(result))
+        return result
+
+    monkeypatch.setattr(wayword.text, "_fold", counted)
+    assert len(normalise_within("ﷺ" * 1000, 1000)) == 1000
+    assert max(folded) < 1000 + 18 * 16

@@ -30,6 +30,7 @@ KEPT_PUNCTUATION = "#%&*@"
 JOINERS = "\u200c\u200d"
 LONGEST_CUT = 1000
 """Maximum length of a prefix in characters; it bounds the number of cuts of a long text."""
+_PIECE = 16
 _GRAPHEME = regex.compile(r"\X")
 _VISIBLE_FORMAT = regex.compile(r"\p{Prepended_Concatenation_Mark}")
 
@@ -64,6 +65,31 @@ def normalise(text: str) -> str:
     if text.isascii() and (plain := " ".join(text.lower().translate(_ASCII).split())):
         return plain  # fast path: ASCII characters are replaced one by one
     return _normalised(text)
+
+
+def normalise_within(text: str, most: int) -> str:
+    """Normalise the beginning of a text, with at most `most` characters before and after, in time to match.
+
+    One character may become 18, and each costs the same time: those that cannot be kept are cut off before.
+
+    >>> normalise_within("TV  Stand!", 5), len(normalise_within("\ufdfa" * 5000, 1000))
+    ('tv s', 1000)
+    """
+    text = text[:most]
+    if not text.isascii():
+        text = text[: _kept(text, most)]
+    plain = normalise(text)
+    return plain if len(plain) <= most else normalise(plain[:most])
+
+
+def _kept(text: str, most: int) -> int:
+    """How many characters of a text become about `most` by NFKC."""
+    size = 0
+    for begin in range(0, len(text), _PIECE):
+        size += len(unicodedata.normalize("NFKC", text[begin : begin + _PIECE]))
+        if size >= most:
+            return begin + _PIECE
+    return len(text)
 
 
 def _normalised(text: str) -> str:

@@ -102,6 +102,10 @@ def serve(
         list[str] | None,
         typer.Option(help="A site whose pages may call the service; repeatable. `*`: every site."),
     ] = None,
+    allowed_host: Annotated[
+        list[str] | None,
+        typer.Option(help="A name under which clients reach the service, such as a proxy's; repeatable."),
+    ] = None,
     token: Annotated[
         str | None,
         typer.Option(
@@ -115,6 +119,10 @@ def serve(
     ] = False,
     rate: Annotated[float, typer.Option(min=0, help="Requests per second and client; 0: no limit.")] = 100.0,
     burst: Annotated[int, typer.Option(min=1, help="Requests that a client may send at once.")] = 200,
+    client_connections: Annotated[
+        int, typer.Option(min=1, help="Connections that a client may hold; does not apply with --proxy.")
+    ] = 128,
+    max_connections: Annotated[int, typer.Option(min=1, help="Connections of all clients.")] = 4096,
     proxy: Annotated[
         bool, typer.Option("--proxy", help="Behind a proxy: X-Forwarded-For names the client.")
     ] = False,
@@ -144,10 +152,13 @@ def serve(
         share=share,
         experiment=experiment,
         origins=tuple(origin or ()),
+        allowed_hosts=tuple(allowed_host or ()),
         token=token or None,
         public_events=public_events,
         rate=rate,
         burst=burst,
+        client_connections=client_connections,
+        max_connections=max_connections,
         proxy=proxy,
         max_age=max_age,
     )

@@ -18,7 +18,7 @@ from wayword.serving.current_index import CurrentIndex
 from wayword.serving.responses import ScoreMeaning, score_meaning
 from wayword.serving.watched_file import WatchedFile
 from wayword.store.workspace import Workspace
-from wayword.text import normalise
+from wayword.text import normalise, normalise_within
 
 LOOK_EVERY = 0.25
 """Seconds between two checks of the current version and of the overrides."""
@@ -97,8 +97,7 @@ def as_typed(prefix: str) -> str:
     >>> as_typed("TV  Stand!"), len(as_typed("ﷺ" * 5000))
     ('tv stand', 1000)
     """
-    typed = normalise(prefix[:MAX_PREFIX])
-    return typed if len(typed) <= MAX_PREFIX else normalise(typed[:MAX_PREFIX])
+    return normalise_within(prefix, MAX_PREFIX)
 
 
 class Completer:

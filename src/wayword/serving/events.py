@@ -16,6 +16,8 @@ from wayword.serving.http import Refused, encode
 
 MOST = 1000
 """Records in one request."""
+MOST_VALUES = 50_000
+"""Values in one request, counted by commas and brackets: each takes time to check."""
 EARLIEST, AHEAD = datetime(1970, 1, 1, tzinfo=UTC), timedelta(days=1)
 """A time before this, or so far ahead of the server's, is a mistake: the record gets the time of its arrival."""
 _ACTION = {index: b'{"index":{"_index":"%s"}}\n' % index.encode() for index in (EVENTS, QUERIES)}
@@ -26,6 +28,8 @@ def read(body: bytes, now: datetime | None = None) -> list[dict[str, Any]]:
 
     What passes is never left out by `wayword ubi` as malformed, so no posted record can stop a log.
     """
+    if (values := sum(map(body.count, (b",", b"[", b"{")))) > MOST_VALUES:
+        raise Refused(413, f"Found {values:,} values; send at most {MOST_VALUES:,} at once.")
     try:
         decoded = msgspec.json.decode(_without_surrogates(body))
     except (msgspec.DecodeError, RecursionError, ValueError) as problem:

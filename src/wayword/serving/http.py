@@ -1,6 +1,5 @@
 """HTTP requests and responses, with every size bounded."""
 
-import asyncio
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import unquote_plus
@@ -11,8 +10,6 @@ from wayword.errors import WaywordError
 
 MOST_PARAMETERS = 100
 LONGEST_QUERY_STRING = 100_000
-FAR_TOO_LARGE = 16
-"""Times the allowed size: more than this is not even discarded."""
 CLOSE = ("connection", "close")
 JSON = ("content-type", "application/json; charset=utf-8")
 Headers = list[tuple[str, str]]
@@ -79,25 +76,3 @@ def split_query(query_string: str) -> dict[str, str]:
         if name:
             values[name] = value
     return values
-
-
-async def body(protocol: Any, most: int, timeout: float) -> bytes:
-    """Read the whole body; raise `Refused` if it is too large or too slow.
-
-    A body that is too large is read and discarded, so that the client receives the reason; one that is far too large
-    is cut off.
-    """
-    parts, size = [], 0
-    try:
-        async with asyncio.timeout(timeout):
-            async for part in protocol:
-                size += len(part)
-                if size <= most:
-                    parts.append(part)
-                elif size > most * FAR_TOO_LARGE:
-                    break
-    except TimeoutError:
-        raise Refused(408, f"The body did not arrive within {timeout:g} seconds.", [CLOSE]) from None
-    if size > most:
-        raise Refused(413, f"Found a body of more than {most:,} bytes; send less at once.", [CLOSE])
-    return b"".join(parts)

@@ -23,6 +23,7 @@ REASONS = {
     404: "Not found.",
     408: "The body did not arrive in time.",
     413: "The body is too large.",
+    421: "The server is not allowed to answer under this host name.",
     429: "Too many requests; retry-after says when to try again.",
     503: "The index was withdrawn, or something could not be written; try again.",
 }
@@ -92,10 +93,10 @@ def describe(options: Options) -> Plain:
             "/healthz": {
                 "get": {
                     "operationId": "health",
-                    "summary": "Whether the service answers, and the version of each index.",
+                    "summary": "Whether the service works, and the version of each index: 503 with the reasons if not.",
                     "responses": {
-                        **_responses(of, Health, 429),
-                        "503": _responses(of, Health)["200"] | {"description": "An index was withdrawn."},
+                        **_responses(of, Health),
+                        "503": _responses(of, Health)["200"] | {"description": "The service fails."},
                     },
                 }
             },

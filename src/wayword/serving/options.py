@@ -21,6 +21,8 @@ class Options:
     """The name of the A/B test: another one assigns users anew."""
     origins: tuple[str, ...] = ()
     """Sites whose pages may call the service (CORS); `*` is every site."""
+    allowed_hosts: tuple[str, ...] = ()
+    """Names, besides its own, under which clients reach the service; `*` is every name."""
     token: str | None = None
     """The secret that is needed to post events and to change overrides."""
     public_events: bool = False
@@ -29,6 +31,10 @@ class Options:
     """Requests per second that one client may send in the long run; 0 is no limit."""
     burst: int = 200
     """Requests that one client may send at once."""
+    client_connections: int = 128
+    """Connections that one client may hold; does not apply behind a proxy."""
+    max_connections: int = 4096
+    """Connections that all clients together may hold."""
     proxy: bool = False
     """Whether a proxy stands before the service and names the client in X-Forwarded-For."""
     max_age: int = 1
@@ -46,6 +52,8 @@ class Options:
             ("share", 0, 1),
             ("rate", 0, 1e9),
             ("burst", 1, 1e9),
+            ("client_connections", 1, 1e6),
+            ("max_connections", 1, 1e6),
             ("max_age", 0, 86400),
             ("max_body", 1, 100_000_000),
         ):

@@ -53,11 +53,17 @@ class Stored(msgspec.Struct):
 
 
 class Health(msgspec.Struct):
-    """The index version of each arm, and the reasons why it is not the current one."""
+    """`degraded` if not the current files are served, `failing` if the service does not work; the index of each arm."""
 
     status: Literal["ok", "degraded", "failing"]
     indexes: dict[str, str]
-    reasons: list[str] = []
+    index_age_seconds: dict[str, float]
+    """How long ago each index was made."""
+    checked_seconds_ago: float
+    """When the index was last looked for."""
+    free_bytes: int
+    """Free space for events."""
+    reasons: list[str]
 
 
 class OverridesBody(msgspec.Struct, forbid_unknown_fields=True):

@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
-from time import perf_counter_ns
+from time import monotonic, perf_counter_ns
 from typing import Any
 
 import msgspec
@@ -14,12 +14,15 @@ from wayword.errors import WaywordError, WorkspaceError
 from wayword.index.overrides import Overrides
 from wayword.request import MODES
 from wayword.serving import access, assets, events, openapi, parameters
+from wayword.serving.bodies import Bodies
 from wayword.serving.completer import Served
 from wayword.serving.event_log import FOLDER, EventLog
 from wayword.serving.experiment import Experiment, Serving
 from wayword.serving.explanation import Unknown, explain
-from wayword.serving.http import JSON, Refused, Response, Scope, body, encode
-from wayword.serving.limiter import SECOND, Limiter
+from wayword.serving.health import Vitals
+from wayword.serving.hosts import Hosts
+from wayword.serving.http import JSON, Refused, Response, Scope, encode
+from wayword.serving.limiter import SECOND, UNIT, Limiter
 from wayword.serving.metrics import ANSWERS, INDEX, LIVE, Metrics, answer_counters
 from wayword.serving.options import Options
 from wayword.serving.parameters import POPULAR
@@ -27,11 +30,15 @@ from wayword.serving.request_log import logger
 from wayword.serving.response_cache import CachedResponse, ResponseCache
 from wayword.serving.responses import CompletionResponse, ScoreMeaning
 
-_COMPLETE = "/complete"
 _COUNTERS = {
     (source, empty): answer_counters(source, empty=empty) for source in ANSWERS for empty in (False, True)
 }
 _NO_STORE = ("cache-control", "no-store")
+_COMPLETE, _HEALTH, _EVENTS, _OVERRIDES = "/complete", "/healthz", "/events", "/overrides"
+_UNCHECKED = frozenset((_COMPLETE, _HEALTH))
+"""Paths where the host is not checked first: `complete` does it itself, and all may know the server's health."""
+_AWAITED = (_EVENTS, _OVERRIDES)
+"""Their time is spent waiting, not working."""
 
 Handler = Callable[["Service", Scope, Any], Response | Awaitable[Response]]
 
@@ -44,6 +51,8 @@ class Service:
         self.experiment = Experiment(workspace, options.against, options.share, options.experiment)
         self.metrics = Metrics()
         self._limiter = Limiter(options.rate, options.burst) if options.rate else None
+        self._hosts, self._vitals = Hosts(options), Vitals(workspace)
+        self._bodies = Bodies(options.max_body, options.body_timeout)
         self._begin(self.experiment.now)
         self._assets = assets.read()
         self._openapi = encode(openapi.describe(options))
@@ -89,15 +98,26 @@ class Service:
         if self.options.origins and path in _ROUTES:
             headers = [*headers, *access.cross_origin(scope, self.options)]
         protocol.response_bytes(status, headers, content)
-        self.metrics.request(path, status, perf_counter_ns() - started, counters)
+        taken = perf_counter_ns() - started
+        self.metrics.request(path, status, taken, counters)
+        if taken > UNIT and path not in _AWAITED:
+            self._charge(scope, taken)
 
     def _limit(self, limiter: Limiter, scope: Scope, now: int) -> None:
-        if wait := limiter.wait(access.client(scope, proxy=self.options.proxy), now):
+        wait = limiter.wait(access.client(scope, proxy=self.options.proxy), now)
+        if wait and scope.path != _HEALTH:
             self.metrics.limited()
             seconds = str(wait // SECOND + 1)
             raise Refused(429, f"Too many requests; try again in {seconds} s.", [("retry-after", seconds)])
 
+    def _charge(self, scope: Scope, work: int) -> None:
+        """Count long work as more requests of the client."""
+        if self._limiter is not None:
+            self._limiter.charge(access.client(scope, proxy=self.options.proxy), work)
+
     def _route(self, path: str, scope: Scope, protocol: Any) -> Response | Awaitable[Response]:
+        if path not in _UNCHECKED:
+            self._hosts.check(scope.headers.get("host"))
         methods = _ROUTES.get(path)
         if methods is None:
             return self._asset(scope)
@@ -111,11 +131,15 @@ class Service:
 
     def complete(self, scope: Scope, _protocol: Any) -> Response:
         """`GET /complete`. Recent responses are cached."""
+        headers = scope.headers
+        host = headers.get("host")
+        if host not in self._hosts.seen:
+            self._hosts.check(host)
         query_string, serving = scope.query_string, self.experiment.now
         if serving is not self._serving:
             self._begin(serving)
         response, not_modified, etag = self._cache[query_string]
-        known = scope.headers.get("if-none-match")
+        known = headers.get("if-none-match")
         return not_modified if known is not None and etag in known else response
 
     def _begin(self, serving: Serving) -> None:
@@ -159,16 +183,22 @@ class Service:
         access.check_site(scope, self.options)
         if not self.options.public_events:
             access.check_token(scope, self.options, needed=False)
-        records = events.read(await body(protocol, self.options.max_body, self.options.body_timeout))
+        content = await self._body(scope, protocol)
+        started = perf_counter_ns()
+        records = events.read(content)
+        lines = events.lines(records)
+        self._charge(scope, perf_counter_ns() - started)
         if self._events is None:
             raise Refused(503, "The server is starting or stopping; try again.")
         try:
-            await self._events.append(events.lines(records))
+            await self._events.append(lines)
         except OSError as problem:
             logger.error("Events could not be written: %s", problem)
+            self._vitals.wrote(_reason(problem), monotonic())
             raise Refused(
                 503, f"The events could not be written ({_reason(problem)}); try again."
             ) from problem
+        self._vitals.wrote(None, monotonic())
         self.metrics.events(len(records))
         return Response(200, [JSON, _NO_STORE], encode({"stored": len(records)}))
 
@@ -183,16 +213,13 @@ class Service:
         """`PUT /overrides`."""
         access.check_token(scope, self.options, needed=True)
         root = self.experiment.completers[self._arm(scope)].root
-        content = await body(protocol, self.options.max_body, self.options.body_timeout)
+        content = await self._body(scope, protocol)
         return Response(200, [JSON, _NO_STORE], await _in_thread(lambda: _write_overrides(content, root)))
 
     def health(self, _scope: Scope, _protocol: Any) -> Response:
         """`GET /healthz`."""
-        indexes = {arm: served.index.version for arm, served in self.experiment.now.arms.items()}
-        reasons, failing = self.experiment.problems, self.experiment.failing
-        status = "failing" if failing else "degraded" if reasons else "ok"
-        content = encode({"status": status, "indexes": indexes, "reasons": reasons})
-        return Response(503 if failing else 200, [JSON, _NO_STORE], content)
+        health = self._vitals.health(self.experiment, monotonic())
+        return Response(503 if health.status == "failing" else 200, [JSON, _NO_STORE], encode(health))
 
     def measured(self, _scope: Scope, _protocol: Any) -> Response:
         """`GET /metrics`."""
@@ -221,6 +248,15 @@ class Service:
         if scope.headers.get("if-none-match") == asset.tag:
             return Response(304, asset.headers)
         return Response(200, asset.headers, asset.content)
+
+    async def _body(self, scope: Scope, protocol: Any) -> bytes:
+        client = access.client(scope, proxy=self.options.proxy)
+
+        def pay() -> None:
+            if self._limiter is not None:
+                self._limit(self._limiter, scope, perf_counter_ns())
+
+        return await self._bodies.read(scope, protocol, client, pay)
 
     def _arm(self, scope: Scope) -> str:
         return str(parameters.read(scope.query_string, self._overrides).of["arm"])
@@ -279,9 +315,9 @@ def _reason(problem: OSError) -> str:
 _ROUTES: dict[str, dict[str, Handler]] = {
     _COMPLETE: {"GET": Service.complete, "HEAD": Service.complete},
     "/explain": {"GET": Service.explain, "HEAD": Service.explain},
-    "/events": {"POST": Service.store},
-    "/overrides": {"GET": Service.overrides, "PUT": Service.override},
-    "/healthz": {"GET": Service.health, "HEAD": Service.health},
+    _EVENTS: {"POST": Service.store},
+    _OVERRIDES: {"GET": Service.overrides, "PUT": Service.override},
+    _HEALTH: {"GET": Service.health, "HEAD": Service.health},
     "/metrics": {"GET": Service.measured, "HEAD": Service.measured},
     "/openapi.json": {"GET": Service.described, "HEAD": Service.described},
 }
