@@ -222,3 +222,15 @@ def test_the_locks_agree_and_hold_all_that_is_installed_by_name() -> None:
     installs = [line for line in makefile.splitlines() if re.search(r"pip\b.* (?:install|sync) ", line)]
     assert len(installs) == 4
     assert all("--require-hashes" in line or "--no-build-isolation" in line for line in installs)
+
+
+def test_the_page_of_licences_is_that_of_the_installed_packages_and_none_is_under_the_gpl() -> None:
+    script = script_named("write_licences")
+    page = script.FILE.read_text(encoding="utf-8")
+    found = script.table()
+    assert {"numpy", "duckdb", "xgboost"} <= found.keys()
+    for name, (licence, _) in found.items():
+        assert f"| {name} | {licence} |" in page, "run scripts/write_licences.py"
+        offered = re.split(r" OR |[()]", licence)
+        assert not all(re.search("GPL|General Public", one) for one in offered if one.strip(" AND")), name
+        assert licence != "not declared", name

@@ -67,14 +67,14 @@ def test_large_files_are_hashed_in_the_background(version: Path, large: list[str
 def test_a_trie_is_hashed_at_every_opening_however_large(tmp_path: Path, large: list[str]) -> None:
     other = tmp_path / "fedcba9876543210"
     other.mkdir()
-    (other / "keys.marisa").write_bytes(b"trie")
+    (other / "about.json").write_bytes(b"trie")
     seal(other)
     assert Integrity(other).problem is None
-    _overwrite(other / "keys.marisa", b"tree")
+    _overwrite(other / "about.json", b"tree")
     _refresh_stamps(other)
     large.clear()
-    assert "keys.marisa is not what was written" in str(Integrity(other).problem)
-    assert large == ["keys.marisa"]
+    assert "about.json is not what was written" in str(Integrity(other).problem)
+    assert large == ["about.json"]
 
 
 def test_a_byte_that_changed_behind_the_stamps_is_found_in_the_background(

@@ -6,6 +6,7 @@ from small_worlds import write_xmc
 
 from wayword.errors import WaywordError
 from wayword.simulation.world import truth
+from wayword.simulation.worlds import xmc
 from wayword.simulation.worlds.xmc import read_xmc, xmc_world
 
 
@@ -115,4 +116,11 @@ def test_half_a_character_does_not_break(folder: Path) -> None:
 def test_nothing_to_search_for_is_an_error(folder: Path) -> None:
     (folder / "trn.json").write_text('{"title": "x", "target_ind": []}\n')
     with pytest.raises(WaywordError, match="nothing to search for"):
+        xmc_world(folder)
+
+
+def test_a_line_without_end_is_an_error(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(xmc, "LONGEST_LINE", 1000)
+    (folder / "trn.json.gz").write_bytes(gzip.compress(b'{"title": "' + b"x" * 2000))
+    with pytest.raises(WaywordError, match=r"trn.json.gz, line 1: longer than 1,000 characters"):
         xmc_world(folder)

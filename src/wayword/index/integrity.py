@@ -26,9 +26,8 @@ TOO_YOUNG = 50_000_000
 """Nanoseconds. A file changed this recently could change again within the same clock tick, so it is not stamped."""
 HASHED = 64_000_000
 """Bytes, smallest files first, that are hashed at every opening: 0.04 s."""
-UNCHECKED = (".marisa", ".json")
-"""Files that are hashed at every opening, of any size: the trie of a damaged file ends the process. A million queries
-have 9 MB of them."""
+UNCHECKED = (".json",)
+"""Files that are hashed at every opening, of any size: nothing else would notice a changed value in them."""
 LOOK_EVERY = 2.0
 """Seconds between two comparisons of the times of an open version's files."""
 

@@ -28,6 +28,8 @@ from wayword.simulation.worlds.related_packages import pairs_world
 from wayword.text import normalise
 
 LABELS = 50_000
+LONGEST_LINE = 1 << 24
+"""Characters of a line of a file; a longer one is refused rather than read."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,9 @@ def _rows(path: Path, *keys: str) -> Iterator[tuple[int, dict[str, Any]]]:
     with _open(path) as lines:
         number = 0
         try:
-            for number, line in enumerate(lines, start=1):
+            for number, line in enumerate(iter(lambda: lines.readline(LONGEST_LINE + 1), ""), start=1):
+                if len(line) > LONGEST_LINE:
+                    raise WaywordError(f"{path}, line {number}: longer than {LONGEST_LINE:,} characters.")
                 row = json.loads(line)
                 if not isinstance(row, dict) or not all(key in row for key in keys):
                     raise WaywordError(f"{path}, line {number}: expected an object with {', '.join(keys)}.")
