@@ -38,7 +38,6 @@ from urllib.parse import quote
 
 import wayword
 
-PORT = 8932
 NORMAL, ATTACKER, POSTING = "127.0.0.1", "127.0.0.2", "127.0.0.3"
 TYPED = ("v", "vid", "video pl", "mail", "games f", "vidoe", "zz top", "python l")
 PATIENCE = 5.0
@@ -46,6 +45,14 @@ PATIENCE = 5.0
 PAUSE = 0.01
 LIGATURE = "\ufdfa"
 """One character that normalisation makes eighteen."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """The number of its main process, and its port."""
+
+    process: int
+    port: int
 
 
 @dataclass
@@ -80,6 +87,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1)
     arguments = parser.parse_args()
     multiprocessing.set_start_method("spawn")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the server ends as well
     with tempfile.TemporaryDirectory() as folder:
         workspace = _workspace(Path(folder), arguments.workspace)
         print(
@@ -101,27 +109,29 @@ def _workspace(folder: Path, given: Path | None) -> Path:
 
 
 @contextmanager
-def serving(workspace: Path, workers: int) -> Iterator[int]:
-    """A server until the end of the block; gives its process number."""
-    command = [sys.executable, "-m", "wayword", "serve", workspace, "--port", PORT, "--workers", workers]
+def serving(workspace: Path, workers: int) -> Iterator[Server]:
+    """A server on a free port, until the end of the block."""
+    with socket.create_server((NORMAL, 0)) as probe:
+        port = int(probe.getsockname()[1])
+    command = [sys.executable, "-m", "wayword", "serve", workspace, "--port", port, "--workers", workers]
     process = subprocess.Popen([*map(str, command)], start_new_session=True, stderr=subprocess.DEVNULL)
     try:
         while process.poll() is None:
             try:
-                ask(NORMAL, "GET", "/complete?prefix=v")
+                ask(port, NORMAL, "GET", "/complete?prefix=v")
                 break
             except OSError:
                 time.sleep(0.1)
-        yield process.pid
+        yield Server(process.pid, port)
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
 
-def attack(name: str, server: int, seconds: float) -> None:
+def attack(name: str, server: Server, seconds: float) -> None:
     """Measure before, during and after an attack, and print each."""
     begun = multiprocessing.Event()
-    attacker = multiprocessing.Process(target=_begin, args=(name, begun), daemon=True)
+    attacker = multiprocessing.Process(target=_begin, args=(name, server.port, begun), daemon=True)
     print(normal_client(server, 3).row(name, "before"), flush=True)
     attacker.start()
     begun.wait()
@@ -133,18 +143,21 @@ def attack(name: str, server: int, seconds: float) -> None:
     print(normal_client(server, 3).row(name, "after"), flush=True)
 
 
-def _begin(name: str, begun: EventType) -> None:
+def _begin(name: str, port: int, begun: EventType) -> None:
     begun.set()
-    ATTACKS[name]()
+    ATTACKS[name](port)
 
 
-def normal_client(server: int, seconds: float) -> Phase:
+def normal_client(server: Server, seconds: float) -> Phase:
     """Send requests, one after another."""
     phase, end, number = Phase(), time.monotonic() + seconds, 0
     while time.monotonic() < end:
         started = time.perf_counter()
         try:
-            failed = ask(NORMAL, "GET", f"/complete?prefix={quote(TYPED[number % len(TYPED)])}") != 200
+            failed = (
+                ask(server.port, NORMAL, "GET", f"/complete?prefix={quote(TYPED[number % len(TYPED)])}")
+                != 200
+            )
         except (OSError, http.client.HTTPException):
             failed = True
         if failed:
@@ -153,15 +166,15 @@ def normal_client(server: int, seconds: float) -> Phase:
             phase.latencies.append(time.perf_counter() - started)
         number += 1
         if number % 50 == 0:
-            phase.memory = max(phase.memory, memory(server))
+            phase.memory = max(phase.memory, memory(server.process))
         time.sleep(PAUSE)
-    phase.memory = max(phase.memory, memory(server))
+    phase.memory = max(phase.memory, memory(server.process))
     return phase
 
 
-def ask(source: str, method: str, path: str, body: bytes | None = None) -> int:
+def ask(port: int, source: str, method: str, path: str, body: bytes | None = None) -> int:
     """One request on a connection of its own; its status."""
-    connection = http.client.HTTPConnection(NORMAL, PORT, timeout=PATIENCE, source_address=(source, 0))
+    connection = http.client.HTTPConnection(NORMAL, port, timeout=PATIENCE, source_address=(source, 0))
     try:
         connection.request(method, path, body)
         answer = connection.getresponse()
@@ -181,23 +194,23 @@ def memory(server: int) -> float:
     return total / 1024
 
 
-def _connections(many: int) -> list[socket.socket]:
+def _connections(port: int, many: int) -> list[socket.socket]:
     """Open connections, as many as are accepted."""
     opened = []
     for _ in range(many):
         try:
-            opened.append(socket.create_connection((NORMAL, PORT), PATIENCE, (ATTACKER, 0)))
+            opened.append(socket.create_connection((NORMAL, port), PATIENCE, (ATTACKER, 0)))
         except OSError:
             break
     return opened
 
 
-def silent() -> None:
+def silent(port: int) -> None:
     """Hold 5,000 connections, and open those again that were closed."""
     held: list[socket.socket] = []
     while True:
         held = [one for one in held if not _ended(one)]
-        held += _connections(5000 - len(held))
+        held += _connections(port, 5000 - len(held))
         time.sleep(0.1)
 
 
@@ -211,13 +224,13 @@ def _ended(connection: socket.socket) -> bool:
         return True
 
 
-def bodies() -> None:
+def bodies(port: int) -> None:
     """Send all of 900 bodies but the last byte."""
     length = 990_000
     head = f"POST /events HTTP/1.1\r\nhost: {NORMAL}\r\ncontent-length: {length}\r\n\r\n".encode()
     while True:
         held = []
-        for connection in _connections(900):
+        for connection in _connections(port, 900):
             try:
                 connection.sendall(head + b" " * (length - 1))
                 held.append(connection)
@@ -226,14 +239,14 @@ def bodies() -> None:
         time.sleep(1)
 
 
-def pieces() -> None:
+def pieces(port: int) -> None:
     """Send bodies in chunks of one byte, on eight connections at once."""
     head = f"POST /events HTTP/1.1\r\nhost: {NORMAL}\r\ntransfer-encoding: chunked\r\n\r\n".encode()
 
     def send() -> None:
         while True:
             try:
-                with socket.create_connection((NORMAL, PORT), PATIENCE, (ATTACKER, 0)) as connection:
+                with socket.create_connection((NORMAL, port), PATIENCE, (ATTACKER, 0)) as connection:
                     connection.sendall(head)
                     while True:
                         connection.sendall(b"1\r\n \r\n" * 1000)
@@ -243,7 +256,7 @@ def pieces() -> None:
     _threads(send, 8)
 
 
-def texts() -> None:
+def texts(port: int) -> None:
     """Complete texts that no index knows and that grow, on eight connections at once."""
     begun = time.time_ns()
 
@@ -252,7 +265,7 @@ def texts() -> None:
         while True:
             number += 1
             try:
-                ask(ATTACKER, "GET", f"/complete?prefix={quote(LIGATURE * 990)}{begun + number}")
+                ask(port, ATTACKER, "GET", f"/complete?prefix={quote(LIGATURE * 990)}{begun + number}")
             except (OSError, http.client.HTTPException):
                 time.sleep(0.01)
 
@@ -267,7 +280,7 @@ def _threads(target: Callable[[], None], many: int) -> None:
         thread.join()
 
 
-def rotation(workspace: Path, server: int, seconds: float) -> str:
+def rotation(workspace: Path, server: Server, seconds: float) -> str:
     """Post events from four threads while files are moved away; tell what was acknowledged and what was found."""
     acknowledged: list[int] = []
     ended = threading.Event()
@@ -280,7 +293,7 @@ def rotation(workspace: Path, server: int, seconds: float) -> str:
             number += 1
             event = json.dumps({"action_name": "click", "query_id": str(number)}).encode()
             try:
-                if ask(POSTING, "POST", "/events", event) == 200:
+                if ask(server.port, POSTING, "POST", "/events", event) == 200:
                     acknowledged.append(number)
             except (OSError, http.client.HTTPException):
                 continue
@@ -306,7 +319,7 @@ def rotation(workspace: Path, server: int, seconds: float) -> str:
     return phase.row("rotation", counted)
 
 
-ATTACKS: dict[str, Callable[[], None]] = {
+ATTACKS: dict[str, Callable[[int], None]] = {
     "silent": silent,
     "bodies": bodies,
     "pieces": pieces,

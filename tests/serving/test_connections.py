@@ -1,6 +1,7 @@
 """Connections, bodies and workers stay within their limits, whatever clients do."""
 
 import http.client
+import itertools
 import json
 import os
 import re
@@ -214,10 +215,11 @@ def test_pipelined_requests_that_nobody_reads_disturb_nobody(server: Server) -> 
 def test_workers_end_with_the_server_and_keep_what_they_acknowledged(workspace: Path) -> None:
     with serving(workspace, "--workers", 2, "--rate", 0) as server:
         acknowledged: list[str] = []
+        ended = threading.Event()
 
         def post(name: int) -> None:
             with suppress(OSError, http.client.HTTPException):
-                for number in range(10**6):
+                for number in itertools.takewhile(lambda _: not ended.is_set(), itertools.count()):
                     assert server.post({"user_query": "q", "query_id": f"{name}-{number}"}).status == 200
                     acknowledged.append(f"{name}-{number}")
 
@@ -225,10 +227,16 @@ def test_workers_end_with_the_server_and_keep_what_they_acknowledged(workspace: 
         for thread in threads:
             thread.start()
         eventually(lambda: len(acknowledged) > 20)
-        os.kill(server.process.pid, signal.SIGKILL)
-        for thread in threads:
-            thread.join()
-        eventually(lambda: _can_bind(server.port))
+        try:
+            os.kill(server.process.pid, signal.SIGKILL)
+            server.process.wait()
+            ended.set()
+            for thread in threads:
+                thread.join()
+            eventually(lambda: _can_bind(server.port))
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(server.process.pid, signal.SIGKILL)
         stored = {record["query_id"] for record in server.records()}
         assert set(acknowledged) <= stored
 

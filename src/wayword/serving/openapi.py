@@ -53,7 +53,7 @@ def describe(options: Options) -> Plain:
                     "operationId": "complete",
                     "summary": "Completions of a typed text, best first.",
                     "parameters": _described(parameters.COMPLETE),
-                    "responses": _responses(of, CompletionResponse, 400, 429, 503, cached=True),
+                    "responses": _responses(of, CompletionResponse, 400, 421, 429, 503, cached=True),
                 }
             },
             "/explain": {
@@ -61,7 +61,7 @@ def describe(options: Options) -> Plain:
                     "operationId": "explain",
                     "summary": "Why a query is suggested: the demand, and the results of the query.",
                     "parameters": _described(parameters.EXPLAIN),
-                    "responses": _responses(of, Explanation, 400, 404, 429, 503, cached=True),
+                    "responses": _responses(of, Explanation, 400, 404, 421, 429, 503, cached=True),
                 }
             },
             "/events": {
@@ -69,7 +69,7 @@ def describe(options: Options) -> Plain:
                     "operationId": "events",
                     "summary": "Store events and queries (OpenSearch UBI 1.3). Answered when they are on disk.",
                     "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
-                    "responses": _responses(of, Stored, 400, 401, 403, 408, 413, 429, 503),
+                    "responses": _responses(of, Stored, 400, 401, 403, 408, 413, 421, 429, 503),
                     **posting,
                 }
             },
@@ -78,7 +78,7 @@ def describe(options: Options) -> Plain:
                     "operationId": "overrides",
                     "summary": "The denied, deleted and pinned queries.",
                     "parameters": _described(parameters.overrides(arms)),
-                    "responses": _responses(of, OverridesBody, 400, 401, 403, 429),
+                    "responses": _responses(of, OverridesBody, 400, 401, 403, 421, 429),
                     **token,
                 },
                 "put": {
@@ -86,7 +86,7 @@ def describe(options: Options) -> Plain:
                     "summary": "Replace the denied, deleted and pinned queries; takes effect within a second.",
                     "parameters": _described(parameters.overrides(arms)),
                     "requestBody": {"required": True, "content": {"application/json": {"schema": of[OverridesBody]}}},
-                    "responses": _responses(of, OverridesBody, 400, 401, 403, 408, 413, 429, 503),
+                    "responses": _responses(of, OverridesBody, 400, 401, 403, 408, 413, 421, 429, 503),
                     **token,
                 },
             },
@@ -109,7 +109,7 @@ def describe(options: Options) -> Plain:
                             "description": "Prometheus' text format.",
                             "content": {"text/plain": {"schema": {"type": "string"}}},
                         },
-                        **_errors(of, 429),
+                        **_errors(of, 421, 429),
                     },
                 }
             },
