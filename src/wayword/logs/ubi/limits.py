@@ -35,7 +35,7 @@ def _excess(value: Any) -> str | None:
         return f"has an object of {len(value):,} fields; expected at most {MOST_FIELDS}"
     longest = max(map(len, value), default=0)
     if longest > LONGEST_FIELD:
-        return f"has a field name of {longest:,} characters; expected at most {LONGEST_FIELD}"
+        return f"has a field name of {longest:,} characters; expected at most {LONGEST_FIELD:,}"
     return None
 
 
