@@ -79,7 +79,9 @@ class Service:
         started, path = perf_counter_ns(), scope.path
         try:
             if self._limiter is not None:
-                self._limit(self._limiter, scope, started)
+                wait = self._limiter.wait(access.client(scope, proxy=self.options.proxy), started)
+                if wait:
+                    self._refuse(path, wait)
             known = path == _COMPLETE and scope.method == "GET"
             answer = self.complete(scope, protocol) if known else self._route(path, scope, protocol)
             response = answer if isinstance(answer, Response) else await answer
@@ -103,9 +105,9 @@ class Service:
         if taken > UNIT and path not in _AWAITED:
             self._charge(scope, taken)
 
-    def _limit(self, limiter: Limiter, scope: Scope, now: int) -> None:
-        wait = limiter.wait(access.client(scope, proxy=self.options.proxy), now)
-        if wait and scope.path != _HEALTH:
+    def _refuse(self, path: str, wait: int) -> None:
+        """Refuse a request above the limit, unless it asks for the server's health."""
+        if path != _HEALTH:
             self.metrics.limited()
             seconds = str(wait // SECOND + 1)
             raise Refused(429, f"Too many requests; try again in {seconds} s.", [("retry-after", seconds)])
@@ -253,8 +255,9 @@ class Service:
         client = access.client(scope, proxy=self.options.proxy)
 
         def pay() -> None:
-            if self._limiter is not None:
-                self._limit(self._limiter, scope, perf_counter_ns())
+            wait = self._limiter.wait(client, perf_counter_ns()) if self._limiter is not None else 0
+            if wait:
+                self._refuse(scope.path, wait)
 
         return await self._bodies.read(scope, protocol, client, pay)
 
