@@ -265,7 +265,7 @@ def texts(port: int) -> None:
         while True:
             number += 1
             try:
-                ask(port, ATTACKER, "GET", f"/complete?prefix={quote(LIGATURE * 990)}{begun + number}")
+                ask(port, ATTACKER, "GET", f"/complete?prefix={quote(LIGATURE * 970)}{begun + number}")
             except (OSError, http.client.HTTPException):
                 time.sleep(0.01)
 
