@@ -85,6 +85,7 @@ RERUN: dict[str, tuple[Any, tuple[str, ...]]] = {
     "ranker.model": ("linear", ("ranker", "estimates")),
     "ranker.depth": (2, ("ranker", "estimates")),
     "ranker.rounds": (5, ("ranker", "estimates")),
+    "ranker.patience": (2, ("ranker", "estimates")),
     "ranker.share": (0.5, ("ranker", "estimates")),
     "ranker.max_contexts": (200, ("ranker", "estimates")),
     "ranker.seed": (1, ("ranker", "estimates")),

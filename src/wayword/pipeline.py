@@ -49,11 +49,11 @@ def run(
     settings = config if isinstance(config, Config) else Config.load(config)
     settings = with_paper(settings) if paper else settings
     reporter = reporter or Progress()
-    inputs = Inputs.at(log, rankings, documents, truth, judged=judged, lenient=lenient)
-    if inputs.rankings is None and inputs.documents is None:
+    if rankings is None and documents is None:
         raise ConfigError(
             "Found neither rankings nor documents; give a rankings table, or documents for the embedded ranker."
         )
+    inputs = Inputs.at(log, rankings, documents, truth, judged=judged, lenient=lenient)
     planned = stages(settings, inputs, reporter)
     with building(out, reporter) as build:
         for name, stage in planned.items():
