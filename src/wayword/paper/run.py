@@ -86,12 +86,8 @@ def _worlds(chosen: Preset, reporter: Progress) -> dict[str, Stage]:
         write_world(opened(), out=new, clicks_only=True, part=part, progress=reporter, **drawn)
         return {}
 
-    inputs = {
-        "world": chosen.world,
-        **drawn,
-        **ranked,
-        "files": {file.path.name: file.digest for file in files},
-    }
+    hashes = {file.path.name: file.digest for file in files}
+    inputs = {"world": chosen.world, **drawn, **ranked, "files": hashes}
     parts = {"world": None, f"{PART}world": chosen.part_right}
     return {
         name: Stage({**inputs, "part": part}, partial(make, part=part), files=files)
@@ -118,11 +114,8 @@ def _log_stages(
     def of_part(make: Make, new: Path, at: Folders) -> Report:
         return make(new, part_of(at))
 
-    return {
-        prefix + name: replace(
-            stage,
-            make=partial(of_part, stage.make),
-            after=tuple(prefix + earlier for earlier in stage.after),
-        )
-        for name, stage in stages.items()
-    }
+    def renamed(stage: Stage) -> Stage:
+        after = tuple(prefix + earlier for earlier in stage.after)
+        return replace(stage, make=partial(of_part, stage.make), after=after)
+
+    return {prefix + name: renamed(stage) for name, stage in stages.items()}
