@@ -30,10 +30,10 @@ def compiling() -> Iterator[None]:
 
 def needed() -> bool:
     """Return whether Numba has a cache, and the last of the functions that are compiled is not in it."""
-    from wayword.index import line_bytes
+    from wayword.index import record_bytes
 
-    cache = line_bytes.fill.stats.cache_path  # type: ignore[attr-defined]
-    return cache is not None and not any(Path(cache).glob("line_bytes.fill-*.nbi"))
+    cache = record_bytes.fill.stats.cache_path  # type: ignore[attr-defined]
+    return cache is not None and not any(Path(cache).glob("record_bytes.fill-*.nbi"))
 
 
 def compile_all(folder: Path) -> None:
