@@ -6,7 +6,7 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 from wayword import config as module
-from wayword.config import UNBOUNDED, Config, as_toml, meanings
+from wayword.config import LARGEST_FILE, UNBOUNDED, Config, as_toml, meanings
 from wayword.errors import ConfigError
 
 TABLES = {table: getattr(Config(), table) for table in Config.__struct_fields__}
@@ -127,3 +127,12 @@ def test_a_file_that_is_not_there_is_refused(path: str) -> None:
 def test_no_file_gives_the_defaults(tmp_path: Path) -> None:
     (tmp_path / "empty.toml").write_text("")
     assert Config.load(None) == Config.load(tmp_path / "empty.toml") == Config()
+
+
+def test_a_file_that_is_no_settings_file_is_not_read_whole(tmp_path: Path) -> None:
+    file = tmp_path / "wayword.toml"
+    file.write_bytes(b"#" * LARGEST_FILE)
+    assert Config.load(file) == Config()
+    file.write_bytes(b"#" * (LARGEST_FILE + 1))
+    with pytest.raises(ConfigError, match="Found more than 1,000,000 bytes"):
+        Config.load(file)

@@ -16,6 +16,8 @@ from msgspec import Meta, Struct
 from wayword.errors import ConfigError
 
 UNBOUNDED = float("inf")
+LARGEST_FILE = 1_000_000
+"""Bytes of a settings file."""
 RENAMED: dict[str, str] = {}
 """Old names of settings, as `table.key`, and their new ones: for one release an old name works, with a warning."""
 
@@ -215,7 +217,13 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
         if path is None:
             return cls()
         try:
-            tables = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+            with Path(path).open("rb") as file:
+                content = file.read(LARGEST_FILE + 1)
+            if len(content) > LARGEST_FILE:
+                raise ConfigError(
+                    f"Found more than {LARGEST_FILE:,} bytes in {path}; expected settings in TOML."
+                )
+            tables = tomllib.loads(content.decode())
         except (OSError, ValueError, RecursionError) as problem:  # a TOMLDecodeError is a ValueError
             raise ConfigError(f"Cannot read the configuration {path}: {problem}") from problem
         return cls.parse(tables)

@@ -249,6 +249,15 @@ def test_one_json_object_per_line_whatever_is_typed(end: bytes, last: bool, undi
         assert scores == sorted(scores, reverse=True)
 
 
+def test_a_line_without_end_is_not_read_whole(undisturbed: Made) -> None:
+    told = wayword("complete", undisturbed.path, "-", stdin=b"video\n" + b"v" * (2 << 20))
+    assert told.code == 2
+    assert (
+        told.err
+        == "error: Found a line of more than 1,048,576 bytes on stdin; expected one typed text per line.\n"
+    )
+
+
 def test_many_lines_are_each_answered_once(undisturbed: Made) -> None:
     typed = [f"{letter}{i % 7}" if i % 3 else letter for i in range(300) for letter in "abcdefghij"]
     told = wayword("complete", undisturbed.path, "-", "-k", "1", stdin="\n".join(typed).encode())

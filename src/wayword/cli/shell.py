@@ -13,6 +13,8 @@ from wayword.store import disk
 
 READ_SIZE = 1 << 16
 """Most bytes of stdin read at once. Lines are answered as they arrive, so a program may send one at a time."""
+LONGEST_LINE = 1 << 20
+"""Bytes of a line of stdin."""
 
 
 def read_lines() -> Iterator[list[str]]:
@@ -21,6 +23,10 @@ def read_lines() -> Iterator[list[str]]:
     rest = b""
     while chunk := stream.read1(READ_SIZE):
         *lines, rest = (rest + chunk).split(b"\n")
+        if len(rest) > LONGEST_LINE:
+            raise WaywordError(
+                f"Found a line of more than {LONGEST_LINE:,} bytes on stdin; expected one typed text per line."
+            )
         if lines:
             yield [_decode_line(line) for line in lines]
     if rest:
