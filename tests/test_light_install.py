@@ -48,7 +48,7 @@ def test_a_light_install_runs_and_completes(world: Path, tmp_path: Path) -> None
             ("--paper",),
             [
                 "note: PECOS is not installed: candidates are the most popular completions. "
-                "`pip install 'wayword[pecos]'` adds it."
+                "`pip install '.[pecos]'` adds it."
             ],
         ),
     ):
@@ -70,7 +70,7 @@ def test_a_reproduction_asks_for_its_extras_before_any_work(tmp_path: Path) -> N
             tmp_path / "out",
         )
         assert told.returncode == 2
-        assert f"pip install 'wayword[{missing}]'" in told.stderr
+        assert f"pip install '.[{missing}]'" in told.stderr
         assert not (tmp_path / "out").exists()
 
 
@@ -82,5 +82,5 @@ def test_asking_for_pecos_without_it_says_how_to_get_it(world: Path, tmp_path: P
         *("--config", tmp_path / "w.toml", "--out", tmp_path / "w", "--paper"),
     )
     assert told.returncode == 2
-    assert "pip install 'wayword[pecos]'" in told.stderr
+    assert "pip install '.[pecos]'" in told.stderr
     assert not (tmp_path / "w").exists()

@@ -528,5 +528,5 @@ def test_without_pecos_one_line_says_what_is_done_instead(
         reporter=recorder,
     )
     assert recorder.notes == [
-        "PECOS is not installed: candidates are the most popular completions. `pip install 'wayword[pecos]'` adds it."
+        "PECOS is not installed: candidates are the most popular completions. `pip install '.[pecos]'` adds it."
     ]

@@ -23,5 +23,5 @@ class MissingExtra(WaywordError):
     def __init__(self, extra: str, needed_for: str) -> None:
         super().__init__(
             f"{needed_for} needs the extra '{extra}', which is not installed. "
-            f"Install it with: pip install 'wayword[{extra}]'"
+            f"Install it from Wayword's folder: pip install '.[{extra}]'"
         )

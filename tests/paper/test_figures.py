@@ -111,7 +111,7 @@ def test_without_matplotlib_it_says_what_to_install() -> None:
     told = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
     )
-    assert "pip install 'wayword[report]'" in told.stdout
+    assert "pip install '.[report]'" in told.stdout
 
 
 def test_names_stay_text() -> None:

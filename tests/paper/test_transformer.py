@@ -17,7 +17,7 @@ TEXTS = ["video player", "video", "a mail client for video and mail", "v", "", "
 
 def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'wayword\[bert\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install '\.\[bert\]'"):
         TransformerEncoder.from_pretrained("bert-base-uncased")
 
 

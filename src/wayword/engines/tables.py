@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from wayword.engines import Engine
-from wayword.engines.duck import DuckDB
 from wayword.store.stage import Folders
 
 
@@ -44,6 +43,8 @@ def fetch_numbered(engine: Engine, at: Folders) -> None:
 @contextmanager
 def tables_in(folder: Path) -> Iterator[Engine]:
     """An engine for one stage that spills into the output folder of the stage."""
+    from wayword.engines.duck import DuckDB  # late: a server reads tables without an engine
+
     engine = DuckDB(spill=folder)
     try:
         yield engine

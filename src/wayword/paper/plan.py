@@ -57,7 +57,7 @@ def choose_retriever(config: Config, reporter: Progress) -> str:
     if config.retriever.model == "pecos":
         raise MissingExtra("pecos", 'The retriever "pecos"')
     reporter.note(
-        "PECOS is not installed: candidates are the most popular completions. `pip install 'wayword[pecos]'` adds it."
+        "PECOS is not installed: candidates are the most popular completions. `pip install '.[pecos]'` adds it."
     )
     return "popular"
 
