@@ -202,8 +202,8 @@ class StoredLists:
                     if record.key.startswith(key) and len(key) >= record.shortest:
                         if hidden or k > LINES:
                             return self._some(content, k, hidden)
-                        source = repeat(SOURCES[record.source])
-                        return list(map(Completion, record.queries[:k], record.scores, source))
+                        queries = record.queries if k >= LINES else record.queries[:k]
+                        return list(map(Completion, queries, record.scores, repeat(SOURCES[record.source])))
                 place += 1
         except (msgspec.MsgspecError, ValueError, IndexError, MemoryError, RecursionError) as problem:
             raise WorkspaceError(
