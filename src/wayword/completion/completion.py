@@ -2,14 +2,17 @@
 
 import msgspec
 
+GRAPH = "graph"
 
-class Completion(msgspec.Struct, frozen=True, gc=False):
+
+class Completion(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """A suggested query in its display form, and the policy's score. Scores do not increase along a list.
 
     The score of the policy `expected` is the expected utility relative to that of the intended queries: 1 is as useful
-    as typing on. `source` names the candidate's source (see `completion.candidates.SOURCES`).
+    as typing on. `source` names the candidate's source (see `completion.candidates.SOURCES`). Indexes store completions
+    as arrays (`array_like`): one is decoded faster than its parts are put together.
     """
 
     query: str
     score: float
-    source: str
+    source: str = GRAPH

@@ -9,7 +9,7 @@ A look-up reads one slot and one record, so it waits for memory twice.
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, repeat
+from itertools import pairwise
 from mmap import ACCESS_READ, PAGESIZE, mmap
 from pathlib import Path
 from typing import Annotated
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayword.completion.candidates import SOURCES, Candidates
-from wayword.completion.completion import Completion
+from wayword.completion.completion import GRAPH, Completion
 from wayword.errors import WorkspaceError
 from wayword.index.key_table import HASH_BITS, HASH_MASK, SIZE_BITS, SIZE_MASK, START_SHIFT, UNIT, slots_for
 from wayword.store.arrays import load_array
@@ -63,23 +63,23 @@ class Lists:
 
 
 class Record(msgspec.Struct, array_like=True, gc=False):
-    """The list of some keys: the first queries as text with their scores.
+    """The list of some keys: the first completions.
 
     Its keys are `key` and shorter beginnings of it, of at least `shortest` characters.
     """
 
     key: str
     shortest: int
-    source: int
-    queries: Annotated[list[str], AT_MOST]
-    scores: Annotated[list[float], AT_MOST]
+    completions: Annotated[list[Completion], AT_MOST]
 
 
 class WholeRecord(Record, array_like=True, gc=False):
-    """A record with the numbers of all its queries (int32) and the scores of those without text (float32)."""
+    """A record with the numbers of all its queries (int32), the scores of those without text (float32), and the place
+    of the source in `SOURCES`."""
 
     numbers: bytes
     further_scores: bytes
+    source: int
 
 
 def write(
@@ -121,7 +121,8 @@ def _records(
     from wayword.index.record_bytes import fill, sizes
 
     queries, texts = lists.queries, shown.encoded
-    size = sizes(keys.encoded.arrays, shortest, list_of, queries.arrays, texts.arrays, LINES)
+    source = lists.source, Strings.of("" if name == GRAPH else name for name in SOURCES).encoded.arrays
+    size = sizes(keys.encoded.arrays, shortest, list_of, source, queries.arrays, texts.arrays, LINES)
     end = len(HEAD) + np.cumsum(-(-size // UNIT) * UNIT)
     start = end - -(-size // UNIT) * UNIT
     records = np.zeros(int(end[-1]) if len(end) else len(HEAD), np.uint8)
@@ -137,7 +138,7 @@ def _records(
         keys.encoded.arrays,
         shortest,
         list_of,
-        lists.source,
+        source,
         (*queries.indexed, *in_bytes),
         texts.arrays,
         LINES,
@@ -202,8 +203,7 @@ class StoredLists:
                     if record.key.startswith(key) and len(key) >= record.shortest:
                         if hidden or k > LINES:
                             return self._some(content, k, hidden)
-                        queries = record.queries if k >= LINES else record.queries[:k]
-                        return list(map(Completion, queries, record.scores, repeat(SOURCES[record.source])))
+                        return record.completions[:k]
                 place += 1
         except (msgspec.MsgspecError, ValueError, IndexError, MemoryError, RecursionError) as problem:
             raise WorkspaceError(
@@ -214,7 +214,10 @@ class StoredLists:
     def _some(self, content: bytes, k: int, hidden: Collection[int]) -> list[Completion] | None:
         record = _decode_whole(content)
         numbers = np.frombuffer(record.numbers, "<i4").tolist()
-        scores = [*record.scores, *np.frombuffer(record.further_scores, "<f4").tolist()]
+        scores = [
+            *(one.score for one in record.completions),
+            *np.frombuffer(record.further_scores, "<f4").tolist(),
+        ]
         rows = [row for row in zip(numbers, scores, strict=True) if row[0] not in hidden]
         if len(rows) < k and len(numbers) == self._kept:
             return None

@@ -5,8 +5,6 @@ from typing import Any, Literal
 
 import msgspec
 
-from wayword.completion.completion import Completion
-
 ScoreMeaning = Literal["expected_utility", "added_utility", "blend", "search_share"]
 SCORES: dict[ScoreMeaning, str] = {
     "expected_utility": "Expected utility, relative to typing on: 1 is as useful as to type on.",
@@ -28,6 +26,14 @@ def score_meaning(about: Mapping[str, Any]) -> ScoreMeaning:
     return "blend" if about["acceptance"] else "expected_utility"
 
 
+class CompletionBody(msgspec.Struct, gc=False):
+    """A suggested query, its score, and how the text was matched."""
+
+    query: str
+    score: float
+    source: str
+
+
 class CompletionResponse(msgspec.Struct):
     """The completions, with the policy, the index version and the arm that they come from."""
 
@@ -37,7 +43,7 @@ class CompletionResponse(msgspec.Struct):
     index: str
     arm: str
     score_is: ScoreMeaning
-    completions: list[Completion]
+    completions: list[CompletionBody]
 
 
 class Error(msgspec.Struct):

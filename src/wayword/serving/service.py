@@ -28,7 +28,7 @@ from wayword.serving.options import Options
 from wayword.serving.parameters import POPULAR
 from wayword.serving.request_log import logger
 from wayword.serving.response_cache import CachedResponse, ResponseCache
-from wayword.serving.responses import CompletionResponse, ScoreMeaning
+from wayword.serving.responses import CompletionBody, CompletionResponse, ScoreMeaning
 
 _COUNTERS = {
     (source, empty): answer_counters(source, empty=empty) for source in ANSWERS for empty in (False, True)
@@ -165,8 +165,9 @@ class Service:
             completions, finished = served.answer(prefix, k, context, mode)
             policy, source = served.index.about["policy"], INDEX if finished else LIVE
             score_is = served.score_is
+        bodies = [CompletionBody(one.query, one.score, one.source) for one in completions]
         content = encode(
-            CompletionResponse(prefix, mode, policy, served.index.version, arm, score_is, completions)
+            CompletionResponse(prefix, mode, policy, served.index.version, arm, score_is, bodies)
         )
         _, not_modified, etag = self._tags[arm]
         counters = _COUNTERS[source, not completions]
