@@ -135,3 +135,8 @@ def test_building_does_not_wait_for_a_pipe_in_the_place_of_the_lock(workspace: W
     os.mkfifo(lock)
     with pytest.raises(WorkspaceError, match=r"\.lock"):
         build(workspace, IndexConfig(kept=13))
+
+
+def test_a_new_version_is_stamped(workspace: Workspace) -> None:
+    version = versions.current(workspace.path / "index")
+    assert version.with_name(f".verified-{version.name}.json").is_file()

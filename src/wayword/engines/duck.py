@@ -35,8 +35,8 @@ class DuckDB:
             prefix="wayword-spill-", dir=spill, ignore_cleanup_errors=True
         )
         settings: dict[str, Any] = {"temp_directory": self._spill.name}
-        limits = {"threads": threads, "memory_limit": memory}
-        settings |= {name: limit for name, limit in limits.items() if limit}
+        given = {"threads": threads, "memory_limit": memory}
+        settings |= {name: value for name, value in given.items() if value}
         self._connection = duckdb.connect(config=settings)
         self._connection.execute("SET TimeZone = 'UTC'")  # the same log gives the same tables everywhere
 

@@ -110,11 +110,15 @@ class Index:
     def _near_duplicates(self) -> "NDArray[np.int32]":
         return load_array(self._folder / "same.npy", np.int32, shape=(len(self.texts),))
 
+    @property
+    def loaded(self) -> tuple[str, ...]:
+        """The parts that were loaded."""
+        return tuple(part for part in ("pages", "retriever", "_policy") if part in vars(self))
+
     def like(self, earlier: "Index") -> "Index":
         """Load the parts that the earlier version had loaded, so that no request waits for them. Returns itself."""
-        for part in ("pages", "retriever", "_policy"):
-            if part in vars(earlier):
-                getattr(self, part)
+        for part in earlier.loaded:
+            getattr(self, part)
         if earlier._prefaulted:
             self.prefault()
         return self

@@ -111,7 +111,7 @@ class Integrity:
         there = {name: stamp for name, stamp in now.items() if name not in gone}
         written = [name for name, stamp in there.items() if not self._stamps[name].is_unchanged(stamp)]
         if written:
-            self.problem = damage(self._folder, thorough=True, only=written)
+            self.problem = damage(self._folder, thorough=True, only=written) or self.problem
         self._stamps.update(there)
 
     def _hash(self, names: Iterable[str]) -> None:

@@ -12,6 +12,7 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 from wayword.errors import WorkspaceError
@@ -66,6 +67,7 @@ def publish(
             if made:
                 make_whole(folder, make)
                 _make_read_only(folder)
+                sleep(integrity.TOO_YOUNG / 1e9)  # files that were just sealed would not be stamped
                 integrity.stamp(folder)
             if made or not _is_current(root, version):
                 point(root, version)

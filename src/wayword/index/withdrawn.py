@@ -15,7 +15,12 @@ class Withdrawn(Index):
             name: value for name, value in vars(index).items() if isinstance(value, bool | int | float | str)
         }
         vars(self).update(
-            plain, about=index.about, report=index.report, integrity=index.integrity, _reason=reason
+            plain,
+            about=index.about,
+            report=index.report,
+            integrity=index.integrity,
+            loaded=index.loaded,
+            _reason=reason,
         )
 
     def __getattr__(self, _name: str) -> NoReturn:
@@ -24,7 +29,7 @@ class Withdrawn(Index):
     @property
     def reason(self) -> str:
         """Why it was withdrawn, and what to do."""
-        return f"{vars(self)['_reason']} Build it again with `wayword index`."
+        return str(vars(self)["_reason"])
 
     def _part(self, _read: Callable[[], Part]) -> NoReturn:
         raise WorkspaceError(self.reason)

@@ -8,7 +8,6 @@ The connection that sent its last data longest ago is shut down first. One on wh
 milliseconds, so that normal clients stay even where others fill a limit.
 """
 
-import logging
 import os
 import socket
 import stat
@@ -17,10 +16,11 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Event, Thread
-from time import monotonic
+from threading import Thread
+from time import monotonic, sleep
 
 from wayword.serving.limiter import client_of
+from wayword.serving.request_log import logger
 
 DESCRIPTORS = Path("/proc/self/fd")
 LOOK_EVERY, LOOK_AGAIN = 0.2, 0.02
@@ -33,7 +33,6 @@ UNREAD = 10_000
 """Milliseconds in which a client has to read what was sent to it, before the connection is dropped."""
 _INFO = struct.Struct("52xI64x QQ")
 """In Linux' `struct tcp_info`: milliseconds since the last data, bytes sent and acknowledged, bytes received."""
-logger = logging.getLogger("wayword")
 
 
 @dataclass(frozen=True)
@@ -63,23 +62,20 @@ class Connections:
     def __init__(self, limits: Limits, clock: Callable[[], float] = monotonic) -> None:
         self._limits, self._clock = limits, clock
         self._known: dict[int, Connection | None] = {}
-        self._stopped = Event()
 
     def watch(self) -> None:
         """Look again and again, in a thread."""
         Thread(target=self._watch, name="wayword-connections", daemon=True).start()
 
-    def stop(self) -> None:
-        """End that thread."""
-        self._stopped.set()
-
     def _watch(self) -> None:
         pause, closed, report = LOOK_EVERY, 0, 0.0
-        while not self._stopped.wait(pause):
+        while True:
+            sleep(pause)
             try:
                 found = self.look()
             except Exception:
                 logger.exception("Looking at the connections failed.")
+                pause = LOOK_EVERY
                 continue
             pause = LOOK_AGAIN if found else LOOK_EVERY
             closed += found

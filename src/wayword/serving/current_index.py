@@ -42,11 +42,12 @@ class CurrentIndex(WatchedFile[Index]):
         changed = super().look()
         if isinstance(self.value, Withdrawn):
             return changed
-        damaged = self.value.integrity.look()
+        damaged, advice = self.value.integrity.look(), "Build it again with `wayword index`."
         if self.value.version in self._condemned:
             damaged = f"workers that served {self.value.version} crashed again and again"
+            advice = "Publish another version, or restart the server."
         if damaged:
-            self._withdraw(f"The index {self._root} was withdrawn: {damaged}.")
+            self._withdraw(f"The index {self._root} was withdrawn: {damaged}. {advice}")
         return changed or bool(damaged)
 
     def _withdraw(self, reason: str) -> None:
@@ -62,6 +63,8 @@ class CurrentIndex(WatchedFile[Index]):
         """The current version: the earlier one, if it is still current and on disk."""
         folder = versions.current(self._root)
         if earlier and earlier.version == folder.name and earlier.integrity.whole:
+            if not isinstance(earlier, Withdrawn):
+                self._replaced = None
             return earlier
         try:
             opened = self._opened(folder, earlier)

@@ -97,7 +97,11 @@ class Experiment:
         preferred = {completer.preferred for completer in self.completers.values()} - {None}
         for version in preferred:
             self._condemned.add(str(version))
-            logger.error("Workers crashed again and again; the version %s is not served any more.", version)
+        if preferred:
+            named = ", ".join(sorted(map(str, preferred)))
+            logger.error(
+                f"Workers crashed again and again; not served any more: {named}."
+            )  # each is its own kind
         return bool(preferred)
 
     def watch(self) -> None:

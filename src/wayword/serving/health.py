@@ -51,4 +51,7 @@ class Vitals:
         return failures
 
     def _free(self) -> int:
-        return shutil.disk_usage(self._workspace).free
+        try:
+            return shutil.disk_usage(self._workspace).free
+        except OSError:  # the workspace is gone
+            return 0

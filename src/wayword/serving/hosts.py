@@ -12,6 +12,8 @@ from wayword.serving.options import Options
 
 MOST_SEEN = 1000
 """Values of the header `host` that are known to be allowed; more are checked each time."""
+LONGEST = 260
+"""Characters of a name of the longest kind, and a port; a longer value is refused."""
 
 
 class Hosts:
@@ -29,8 +31,10 @@ class Hosts:
         """Raise `Refused` for a foreign name."""
         if host is None or host in self.seen:
             return
-        name = _name(host)
-        if not (self._all or name in self._allowed or name.endswith(".localhost") or _is_address(name)):
+        name = _name(host[:LONGEST])
+        if len(host) > LONGEST or not (
+            self._all or name in self._allowed or name.endswith(".localhost") or _is_address(name)
+        ):
             raise Refused(
                 421,
                 f"Found the host {name[:100]!r}; start the server with --allowed-host to allow this name.",

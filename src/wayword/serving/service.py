@@ -90,7 +90,8 @@ class Service:
         except Unknown as unknown:
             response = Refused(404, str(unknown)).response()
         except WorkspaceError as problem:
-            response = Refused(503, str(problem)).response()
+            logger.error("%s", problem)
+            response = Refused(503, "The index cannot be read; /healthz has the reasons.").response()
         except WaywordError as problem:
             response = Refused(400, str(problem)).response()
         except Exception:
@@ -188,9 +189,11 @@ class Service:
             access.check_token(scope, self.options, needed=False)
         content = await self._body(scope, protocol)
         started = perf_counter_ns()
-        records = events.read(content)
-        lines = events.lines(records)
-        self._charge(scope, perf_counter_ns() - started)
+        try:
+            records = events.read(content)
+            lines = events.lines(records)
+        finally:  # what is refused took time too
+            self._charge(scope, perf_counter_ns() - started)
         if self._events is None:
             raise Refused(503, "The server is starting or stopping; try again.")
         try:

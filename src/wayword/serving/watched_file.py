@@ -11,6 +11,8 @@ from wayword.errors import WaywordError
 TRY_AGAIN = 2.0
 """Seconds after which an unreadable file is tried again."""
 Value = TypeVar("Value")
+_NOTHING = object()
+"""No stamp: None is that of a missing file."""
 logger = logging.getLogger("wayword")
 
 
@@ -20,7 +22,7 @@ class WatchedFile(Generic[Value]):
     def __init__(self, file: Path, load: Callable[[Value | None], Value]) -> None:
         self._file, self._load = file, load
         self._seen = _stamp(file)
-        self._reported: object = None
+        self._reported: object = _NOTHING
         self._again = 0.0
         self._problem: str | None = None
         self.value = load(None)
@@ -33,7 +35,10 @@ class WatchedFile(Generic[Value]):
     def look(self) -> bool:
         """Read the file again if it has changed; whether there is another value."""
         stamp = _stamp(self._file)
-        if stamp == self._seen or (stamp == self._reported and monotonic() < self._again):
+        if stamp == self._seen:
+            self._reported, self._problem = _NOTHING, None
+            return False
+        if stamp == self._reported and monotonic() < self._again:
             return False
         try:
             value = self._load(self.value)
@@ -42,7 +47,7 @@ class WatchedFile(Generic[Value]):
                 logger.warning("%s The earlier version stays in use.", problem)
             self._reported, self._again, self._problem = stamp, monotonic() + TRY_AGAIN, str(problem)
             return False
-        self._seen, self._reported, self._problem = stamp, None, None
+        self._seen, self._reported, self._problem = stamp, _NOTHING, None
         changed = value is not self.value
         self.value = value
         return changed

@@ -13,7 +13,6 @@ from wayword.store.input_file import InputFile
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 Report = dict[str, Any]
-Advance = Callable[[int, int], None]
 Folders = Mapping[str, Path]
 """Earlier stages by name, with the folders that hold their artefacts."""
 
