@@ -154,3 +154,12 @@ def serving(
         yield server
     finally:
         server.stop(signal.SIGKILL)
+
+
+def status_of(server: Server, source: str, path: str = "/complete?prefix=v") -> int:
+    """The status of a request from an address of this machine."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, PATIENCE, (source, 0))
+    connection.request("GET", path)
+    status = connection.getresponse().status
+    connection.close()
+    return status

@@ -1,6 +1,5 @@
 """Who may ask what, how often and under which name; and what the server says of its own health."""
 
-import http.client
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +8,7 @@ from time import monotonic
 import pytest
 
 from runs import Made
-from servers import PATIENCE, Server, eventually, serving
+from servers import Server, eventually, serving, status_of
 from wayword.serving.events import read
 from wayword.serving.health import LONGEST_LOOK
 from wayword.serving.http import Refused
@@ -39,14 +38,6 @@ def server(workspace: Path) -> Iterator[Server]:
         "shop.example",
     ) as found:
         yield found
-
-
-def status_of(server: Server, source: str, path: str) -> int:
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, PATIENCE, (source, 0))
-    connection.request("GET", path)
-    status = connection.getresponse().status
-    connection.close()
-    return status
 
 
 def test_clients_with_ipv4_addresses_are_counted_apart_on_an_ipv6_socket(server: Server) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from runs import Made
-from servers import PATIENCE, Server, eventually, serving
+from servers import PATIENCE, Server, eventually, serving, status_of
 from wayword.serving.connections import UNREAD, Connections, Limits
 
 NORMAL, ATTACKER = "127.0.0.1", "127.0.0.2"
@@ -37,15 +37,6 @@ def server(workspace: Path) -> Iterator[Server]:
 
 def connect(server: Server, source: str = ATTACKER) -> socket.socket:
     return socket.create_connection((NORMAL, server.port), PATIENCE, (source, 0))
-
-
-def status_of(server: Server, source: str, path: str = "/complete?prefix=v") -> int:
-    """The status of a request from an address."""
-    connection = http.client.HTTPConnection(NORMAL, server.port, PATIENCE, (source, 0))
-    connection.request("GET", path)
-    status = connection.getresponse().status
-    connection.close()
-    return status
 
 
 def answer(connection: socket.socket) -> bytes:

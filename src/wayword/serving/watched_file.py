@@ -7,12 +7,11 @@ from time import monotonic
 from typing import Generic, TypeVar
 
 from wayword.errors import WaywordError
+from wayword.store.regular_file import stamp_of
 
 TRY_AGAIN = 2.0
 """Seconds after which an unreadable file is tried again."""
 Value = TypeVar("Value")
-_NOTHING = object()
-"""No stamp: None is that of a missing file."""
 logger = logging.getLogger("wayword")
 
 
@@ -21,8 +20,8 @@ class WatchedFile(Generic[Value]):
 
     def __init__(self, file: Path, load: Callable[[Value | None], Value]) -> None:
         self._file, self._load = file, load
-        self._seen = _stamp(file)
-        self._reported: object = _NOTHING
+        self._seen = stamp_of(file)
+        self._reported: tuple[int, ...] | None = None
         self._again = 0.0
         self._problem: str | None = None
         self.value = load(None)
@@ -34,9 +33,9 @@ class WatchedFile(Generic[Value]):
 
     def look(self) -> bool:
         """Read the file again if it has changed; whether there is another value."""
-        stamp = _stamp(self._file)
+        stamp = stamp_of(self._file)
         if stamp == self._seen:
-            self._reported, self._problem = _NOTHING, None
+            self._reported, self._problem = None, None
             return False
         if stamp == self._reported and monotonic() < self._again:
             return False
@@ -47,15 +46,7 @@ class WatchedFile(Generic[Value]):
                 logger.warning("%s The earlier version stays in use.", problem)
             self._reported, self._again, self._problem = stamp, monotonic() + TRY_AGAIN, str(problem)
             return False
-        self._seen, self._reported, self._problem = stamp, _NOTHING, None
+        self._seen, self._reported, self._problem = stamp, None, None
         changed = value is not self.value
         self.value = value
         return changed
-
-
-def _stamp(file: Path) -> tuple[int, int, int, int] | None:
-    try:
-        status = file.stat()
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino

@@ -10,8 +10,7 @@ from pathlib import Path
 from wayword.errors import LogError
 from wayword.store import disk
 from wayword.store.artefact import digest_of_file
-
-Stamp = tuple[int, ...]
+from wayword.store.regular_file import stamp_of
 
 
 class InputFile:
@@ -27,7 +26,7 @@ class InputFile:
         handle = _open(path)
         weakref.finalize(self, os.close, handle)
         self.opened = Path(f"/proc/self/fd/{handle}") if sys.platform == "linux" else path.absolute()
-        self._written = _stamp(self.opened)
+        self._written = stamp_of(self.opened)
 
     def __str__(self) -> str:
         return str(self.path)
@@ -53,7 +52,7 @@ class InputFile:
         A write updates the change time, which no program can set, even if the former bytes and times are restored.
         A write through a memory map may not, so the content is hashed again.
         """
-        stamps = {_stamp(self.path), _stamp(self.opened), self._written}
+        stamps = {stamp_of(self.path), stamp_of(self.opened), self._written}
         if len(stamps) > 1 or digest_of_file(self.opened) != self.digest:
             raise LogError(
                 f"{self} changed during the run: another program wrote or replaced it while it was read. Nothing made "
@@ -75,12 +74,3 @@ def _open(path: Path) -> int:
     os.close(handle)
     found = "a folder" if stat.S_ISDIR(mode) else "a pipe or device, which can be read only once"
     raise LogError(f"{path} is {found}; expected a file.")
-
-
-def _stamp(path: Path) -> Stamp:
-    """Identity, size and times of a file; empty if it is gone."""
-    try:
-        of = path.stat()
-    except OSError:
-        return ()
-    return (of.st_dev, of.st_ino, of.st_size, of.st_mtime_ns, of.st_ctime_ns)

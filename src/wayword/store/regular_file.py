@@ -1,4 +1,4 @@
-"""Reads small files that a person, or another program, may have replaced by anything: a pipe, a folder, gigabytes."""
+"""Files that a person, or another program, may replace at any time: by another file, a pipe, a folder, gigabytes."""
 
 import errno
 import os
@@ -25,3 +25,12 @@ def read_regular(path: Path, largest: int | None = LARGEST) -> str:
             return file.read(status.st_size).decode("utf-8")
     finally:
         os.close(handle)
+
+
+def stamp_of(path: Path) -> tuple[int, ...]:
+    """Identity, size and times of a file, which change when it is written or replaced; empty if it is gone."""
+    try:
+        of = path.stat()
+    except OSError:
+        return ()
+    return (of.st_dev, of.st_ino, of.st_size, of.st_mtime_ns, of.st_ctime_ns)

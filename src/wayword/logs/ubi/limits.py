@@ -3,6 +3,7 @@
 They hold for every field, also for those that the schema does not name.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from wayword.logs.ubi.schema import DEEPEST_NESTING, LONGEST_FIELD, LONGEST_TEXT, MOST_FIELDS, MOST_ITEMS
@@ -18,7 +19,7 @@ def excess(record: Any) -> str | None:
     for _ in range(DEEPEST_NESTING):
         if problem := next(filter(None, map(_excess, level)), None):
             return problem
-        level = [inner for one in level for inner in _parts(one)]
+        level = [inner for one in level for inner in parts(one)]
         if not level:
             return None
     return f"is nested too deep; expected at most {DEEPEST_NESTING} levels"
@@ -39,5 +40,6 @@ def _excess(value: Any) -> str | None:
     return None
 
 
-def _parts(value: Any) -> Any:
+def parts(value: Any) -> Iterable[Any]:
+    """The values of an object or a list; none of anything else."""
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from wayword.logs.ubi.limits import parts
 from wayword.logs.ubi.schema import DEEPEST_NESTING, LONGEST_RECORD, LONGEST_TEXT, MOST_FIELDS, MOST_ITEMS
 
 UNREADABLE, WRONG_TYPE, TOO_LARGE, TWICE = REASONS = (
@@ -106,10 +107,6 @@ def _opened(line: bytes) -> int:
 def _depth(value: Any) -> int:
     level, depth = [value], 0
     while level and depth <= DEEPEST_NESTING:
-        level = [
-            inner
-            for one in level
-            for inner in (one.values() if isinstance(one, dict) else one if isinstance(one, list) else ())
-        ]
+        level = [inner for one in level for inner in parts(one)]
         depth += 1
     return depth
