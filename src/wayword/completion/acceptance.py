@@ -1,0 +1,96 @@
+"""Acceptance and reading: which suggestions people take.
+
+A person who intends the query q̄, has typed x and reads the suggestion q takes it with the probability
+
+    a(q | x, q̄) = 1 if q and q̄ are one suggestion, else σ(coefficients · features of the pair)
+
+and reads the suggestion at position j with the probability r_j, which does not increase with j. As a is 1 for the
+intended query, r_j is the probability that somebody whose query stands at position j takes it there.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayword.errors import WorkspaceError
+from wayword.store.regular_file import read_regular
+
+FEATURES = ("constant", "continues", "intended_words", "suggested_words", "same_page", "corrected")
+"""1; q continues x; share of q̄'s words that are in q; share of q's words that are in q̄ (words weighted by rarity);
+similarity of their result pages; x was corrected, that is, q̄ does not begin with x."""
+POSITIONS = 10
+"""Positions with a reading probability of their own; later positions have that of the last."""
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """`coefficients[f]` is the weight of `FEATURES[f]`, `reading[j]` the probability that position j + 1 is read.
+
+    >>> PRIOR.probability(np.array([[1.0, 1, 0, 0, 0, 0], [1.0, 1, 1, 1, 1, 0]])).round(2).tolist()
+    [0.01, 0.85]
+    """
+
+    coefficients: NDArray[np.float64]
+    reading: NDArray[np.float64]
+
+    def probability(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return a(q | x, q̄) of pairs of different suggestions, given their features (pairs × features)."""
+        result: NDArray[np.float64] = 1 / (1 + np.exp(-features @ self.coefficients))
+        return result
+
+    def reading_at(self, positions: int) -> NDArray[np.float64]:
+        """Return r_1 … r_positions.
+
+        >>> PRIOR.reading_at(12)[9:].tolist() == [PRIOR.reading[9]] * 3
+        True
+        """
+        return self.reading[np.minimum(np.arange(positions), len(self.reading) - 1)]
+
+    def save(self, path: Path) -> None:
+        """Write a JSON file."""
+        values = {
+            "coefficients": dict(zip(FEATURES, self.coefficients.tolist(), strict=True)),
+            "reading": self.reading.tolist(),
+        }
+        path.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: Path) -> "Acceptance":
+        """Read the file of `save`; raises `WorkspaceError` if it is not one."""
+        try:
+            values = json.loads(read_regular(path, 1 << 20))
+            coefficients = np.array([float(values["coefficients"][name]) for name in FEATURES])
+            reading = np.array(values["reading"], np.float64)
+        except (ValueError, KeyError, TypeError) as problem:
+            raise WorkspaceError(
+                f"{path} is not an acceptance model ({problem}); `wayword acceptance` writes one."
+            ) from problem
+        model = cls(coefficients, reading)
+        model.check(path)
+        return model
+
+    def check(self, source: Path | str) -> None:
+        """Raise `WorkspaceError` unless all numbers are finite, and reading probabilities do not increase."""
+        reading = self.reading
+        if not (
+            np.isfinite(self.coefficients).all()
+            and reading.ndim == 1
+            and len(reading)
+            and (reading >= 0).all()
+            and (reading <= 1).all()
+            and (np.diff(reading) <= 0).all()
+        ):
+            raise WorkspaceError(
+                f"Found impossible numbers in {source}; expected finite coefficients and reading probabilities "
+                "from 1 to 0 that do not increase."
+            )
+
+
+PRIOR = Acceptance(
+    np.array([-5.0, 0.5, 2.5, 2.25, 1.5, -0.5]),
+    0.7 * np.arange(1, POSITIONS + 1) ** -0.35,
+)
+"""The model for logs without events of what was shown and taken; docs/acceptance.md gives the reasons."""

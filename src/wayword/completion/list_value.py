@@ -1,0 +1,402 @@
+"""The value of a list of suggestions for the people who typed a text, and the list that maximises it.
+
+    V(L | x) = Σ_q̄ P(q̄ | x) Σ_j T_j · (û(q_j | q̄) + λ · saved(x, q̄) − W(q̄))
+    T_j      = r_j · a(q_j | x, q̄) · Π_{i<j} (1 − r_i · a(q_i | x, q̄))       takes q_j, of those who intend q̄
+
+Members are the intended queries q̄ of a text with P(q̄ | x); the pool are the queries that may be suggested. The gain of
+a suggestion for a member is û + λ · saved − W, what taking it is worth beyond typing on. Everything is computed from
+two dense matrices, members × pool: acceptance a and gain.
+
+The list is built greedily by marginal value, and then improved: a suggestion is replaced, two are exchanged, one is
+inserted or removed, while this increases V. With S_j = Π_{i<j} (1 − r_i a_i), the share of a member's people who reach
+position j, and F_j, the value of what follows position j for those who reach it, a replacement of position j by c is
+worth Σ_q̄ P · S_j · r_j · a_c · (gain_c − F_j), for all c at once: a sweep over all positions costs as much as the
+greedy list. Of suggestions whose value is within 1 %, the most searched is taken.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from wayword.numba_jit import compiled, subroutine
+
+CLOSE = 0.99
+"""A suggestion of at least this share of the best one's value is as good as that, if more people search for it."""
+SWEEPS = 4
+"""Largest number of rounds of improvements."""
+LEAST = 1e-7
+"""Smallest value of a suggestion that is shown."""
+FIRST = 10
+"""Number of first results of a query that make its page, where pages are compared."""
+
+
+@compiled
+def best_lists(
+    first: Any,
+    last: Any,
+    members: Any,
+    pool: Any,
+    corrected: Any,
+    words: Any,
+    pages: Any,
+    demand: Any,
+    own_utility: Any,
+    factors: Any,
+    searches: Any,
+    group: Any,
+    model: Any,
+    scratch: Any,
+    query: Any,
+    value: Any,
+) -> None:
+    """Fill the rows `first` to `last` of `query` and `value` with the best list of each text.
+
+    members: offsets, query, probability, saved, worth of typing on (W); pool: offsets, query, continues.
+    words, pages (by rank), demand: offsets, values, weights. model: coefficients, reading, keystroke value.
+    scratch: arrays of zeros for the words and the documents.
+    """
+    member_offsets, member_query, probability, saved, worth = members
+    pool_offsets, pool_query, continues = pool
+    coefficients, reading, keystroke_value = model
+    k = query.shape[1]
+    for text in range(first, last):
+        m0, m1 = member_offsets[text], member_offsets[text + 1]
+        c0, c1 = pool_offsets[text], pool_offsets[text + 1]
+        if m0 == m1 or c0 == c1:
+            continue
+        suggested = pool_query[c0:c1]
+        gain = _utilities(
+            member_query[m0:m1], suggested, pages, demand, own_utility, factors, text, scratch[1]
+        )
+        accepted = _acceptance(
+            member_query[m0:m1],
+            suggested,
+            continues[c0:c1],
+            corrected[text],
+            words,
+            pages,
+            group,
+            coefficients,
+            scratch,
+        )
+        for m in range(m1 - m0):
+            extra = keystroke_value * saved[m0 + m]
+            for c in range(c1 - c0):
+                gain[m, c] = worth[m0 + m] * (gain[m, c] - 1.0) + extra
+        filled = optimise(
+            probability[m0:m1], accepted, gain, reading, searches, suggested, query[text], value[text], k
+        )
+        for j in range(filled):
+            query[text, j] = suggested[query[text, j]]
+
+
+@subroutine
+def _utilities(
+    intended: Any,
+    suggested: Any,
+    pages: Any,
+    demand: Any,
+    own_utility: Any,
+    factors: Any,
+    text: Any,
+    row_of: Any,
+) -> Any:
+    """Return û(q | q̄) = ⟨demand(q̄), exposure(q)⟩ / ⟨demand(q̄), exposure(q̄)⟩, members × pool."""
+    page_offsets, page_document, page_p = pages
+    demand_offsets, demand_document, rate = demand
+    factor, factor_row = factors
+    context = factor_row[text]
+    n, rows = len(suggested), 0
+    for c in range(n):
+        for e in range(page_offsets[suggested[c]], page_offsets[suggested[c] + 1]):
+            if row_of[page_document[e]] == 0:
+                rows += 1
+                row_of[page_document[e]] = rows
+    exposure = np.zeros((rows + 1, n), np.float32)
+    for c in range(n):
+        for e in range(page_offsets[suggested[c]], page_offsets[suggested[c] + 1]):
+            exposure[row_of[page_document[e]], c] = page_p[e]
+    utility = np.zeros((len(intended), n), np.float32)
+    for m in range(len(intended)):
+        q = intended[m]
+        row = utility[m]
+        for e in range(demand_offsets[q], demand_offsets[q + 1]):
+            at = row_of[demand_document[e]]
+            if at == 0:
+                continue
+            amount = rate[e]
+            if context >= 0:
+                amount *= factor[context, demand_document[e]]
+            shown = exposure[at]
+            for c in range(n):
+                row[c] += amount * shown[c]
+        own = own_utility[q]
+        if context >= 0:
+            own = _own_utility(q, pages, demand, factor, context)
+        for c in range(n):
+            if suggested[c] == q:
+                row[c] = 1.0
+            elif own > 0.0:
+                row[c] /= own
+            else:
+                row[c] = 0.0
+    for c in range(n):
+        for e in range(page_offsets[suggested[c]], page_offsets[suggested[c] + 1]):
+            row_of[page_document[e]] = 0
+    return utility
+
+
+@subroutine
+def _own_utility(q: Any, pages: Any, demand: Any, factor: Any, context: Any) -> Any:
+    """Return ⟨demand(q), exposure(q)⟩ in a context."""
+    page_offsets, page_document, page_p = pages
+    demand_offsets, demand_document, rate = demand
+    own = np.float32(0.0)
+    for e in range(demand_offsets[q], demand_offsets[q + 1]):
+        for i in range(page_offsets[q], page_offsets[q + 1]):
+            if page_document[i] == demand_document[e]:
+                own += rate[e] * factor[context, demand_document[e]] * page_p[i]
+                break
+    return own
+
+
+@subroutine
+def _acceptance(
+    intended: Any,
+    suggested: Any,
+    continues: Any,
+    corrected: Any,
+    words: Any,
+    pages: Any,
+    group: Any,
+    coefficients: Any,
+    scratch: Any,
+) -> Any:
+    """Return a(q | x, q̄), members × pool; see `acceptance`."""
+    slot_of, row_of = scratch
+    word_offsets, word_of, share = words
+    page_offsets, page_document, page_p = pages
+    n, slots, rows = len(suggested), 0, 0
+    norm = np.zeros(n, np.float32)
+    for c in range(n):
+        q = suggested[c]
+        for e in range(word_offsets[q], word_offsets[q + 1]):
+            if slot_of[word_of[e]] == 0:
+                slots += 1
+                slot_of[word_of[e]] = slots
+        for e in range(page_offsets[q], min(page_offsets[q] + FIRST, page_offsets[q + 1])):
+            norm[c] += page_p[e] * page_p[e]
+            if row_of[page_document[e]] == 0:
+                rows += 1
+                row_of[page_document[e]] = rows
+    has_word = np.zeros((slots + 1, n), np.float32)
+    on_page = np.zeros((rows + 1, n), np.float32)
+    for c in range(n):
+        q, length = suggested[c], max(np.sqrt(norm[c]), 1e-12)
+        for e in range(word_offsets[q], word_offsets[q + 1]):
+            has_word[slot_of[word_of[e]], c] = share[e]
+        for e in range(page_offsets[q], min(page_offsets[q] + FIRST, page_offsets[q + 1])):
+            on_page[row_of[page_document[e]], c] = page_p[e] / length
+    accepted = np.empty((len(intended), n), np.float32)
+    of_intended, of_suggested, same_page = np.zeros(n), np.zeros(n), np.zeros(n)
+    constant = coefficients[0] + (coefficients[5] if corrected else 0.0)
+    for m in range(len(intended)):
+        q = intended[m]
+        of_intended[:], of_suggested[:], same_page[:] = 0.0, 0.0, 0.0
+        for e in range(word_offsets[q], word_offsets[q + 1]):
+            at = slot_of[word_of[e]]
+            if at:
+                for c in range(n):
+                    if has_word[at, c] > 0.0:
+                        of_intended[c] += share[e]
+                        of_suggested[c] += has_word[at, c]
+        squares = 0.0
+        for e in range(page_offsets[q], min(page_offsets[q] + FIRST, page_offsets[q + 1])):
+            squares += page_p[e] * page_p[e]
+            at = row_of[page_document[e]]
+            if at:
+                for c in range(n):
+                    same_page[c] += page_p[e] * on_page[at, c]
+        length = max(np.sqrt(squares), 1e-12)
+        for c in range(n):
+            if group[suggested[c]] == group[q]:
+                accepted[m, c] = 1.0
+                continue
+            logit = constant + coefficients[2] * of_intended[c] + coefficients[3] * of_suggested[c]
+            logit += coefficients[4] * same_page[c] / length
+            if continues[c]:
+                logit += coefficients[1]
+            accepted[m, c] = 1.0 / (1.0 + np.exp(-logit))
+    for c in range(n):
+        q = suggested[c]
+        for e in range(word_offsets[q], word_offsets[q + 1]):
+            slot_of[word_of[e]] = 0
+        for e in range(page_offsets[q], min(page_offsets[q] + FIRST, page_offsets[q + 1])):
+            row_of[page_document[e]] = 0
+    return accepted
+
+
+@compiled
+def optimise(
+    probability: Any,
+    accepted: Any,
+    gain: Any,
+    reading: Any,
+    searches: Any,
+    suggested: Any,
+    chosen: Any,
+    value: Any,
+    k: Any,
+) -> Any:
+    """Write the list of highest value into `chosen`, as columns of the matrices, and the share of each of its
+    suggestions in V into `value`. Returns the number of suggestions."""
+    members, n = accepted.shape
+    listed = np.zeros(n, np.bool_)
+    reach = probability.astype(np.float64)
+    filled = 0
+    while filled < min(k, n):
+        c = _best_choice(reach, accepted, gain, np.zeros(0), listed, searches, suggested, -1)
+        if c < 0:
+            break
+        chosen[filled] = c
+        listed[c] = True
+        for m in range(members):
+            reach[m] *= 1.0 - reading[filled] * accepted[m, c]
+        filled += 1
+    for _ in range(SWEEPS):
+        changed = _replace(probability, accepted, gain, reading, searches, suggested, chosen, filled, listed)
+        moved, filled = _move(probability, accepted, gain, reading, chosen, filled, listed, k)
+        if not changed and not moved:
+            break
+    _shares(probability, accepted, gain, reading, chosen, value, filled)
+    return filled
+
+
+@subroutine
+def _best_choice(
+    reach: Any,
+    accepted: Any,
+    gain: Any,
+    following: Any,
+    listed: Any,
+    searches: Any,
+    suggested: Any,
+    current: Any,
+) -> Any:
+    """Return the column of highest Σ reach · a · (gain − following), of those not listed and the current one.
+
+    Of columns whose value is within 1 % the most searched is returned; -1 if none has a positive value.
+    """
+    members, n = accepted.shape
+    worth = np.zeros(n)
+    for m in range(members):
+        weight, after = reach[m], following[m] if len(following) else 0.0
+        for c in range(n):
+            worth[c] += weight * accepted[m, c] * (gain[m, c] - after)
+    best = LEAST
+    for c in range(n):
+        if (not listed[c] or c == current) and worth[c] > best:
+            best = worth[c]
+    choice = -1
+    for c in range(n):
+        if (listed[c] and c != current) or worth[c] < CLOSE * best or worth[c] <= LEAST:
+            continue
+        if (
+            choice < 0
+            or searches[suggested[c]] > searches[suggested[choice]]
+            or (searches[suggested[c]] == searches[suggested[choice]] and worth[c] > worth[choice])
+        ):
+            choice = c
+    return choice
+
+
+@subroutine
+def _replace(
+    probability: Any,
+    accepted: Any,
+    gain: Any,
+    reading: Any,
+    searches: Any,
+    suggested: Any,
+    chosen: Any,
+    filled: Any,
+    listed: Any,
+) -> Any:
+    """Replace each suggestion by the best one for its position, given the others. Returns whether any changed."""
+    members = len(probability)
+    following = np.zeros((filled + 1, members))
+    for j in range(filled - 1, -1, -1):
+        c = chosen[j]
+        for m in range(members):
+            taken = reading[j] * accepted[m, c]
+            following[j, m] = taken * gain[m, c] + (1.0 - taken) * following[j + 1, m]
+    changed = False
+    reach = probability.astype(np.float64)
+    for j in range(filled):
+        current = chosen[j]
+        c = _best_choice(reach, accepted, gain, following[j + 1], listed, searches, suggested, current)
+        if c >= 0 and c != current:
+            listed[current], listed[c] = False, True
+            chosen[j] = c
+            changed = True
+        for m in range(members):
+            reach[m] *= 1.0 - reading[j] * accepted[m, chosen[j]]
+    return changed
+
+
+@subroutine
+def list_value(probability: Any, accepted: Any, gain: Any, reading: Any, chosen: Any, filled: Any) -> Any:
+    """Return V of the first `filled` columns of `chosen`."""
+    total = 0.0
+    for m in range(len(probability)):
+        following = 0.0
+        for j in range(filled - 1, -1, -1):
+            taken = reading[j] * accepted[m, chosen[j]]
+            following = taken * gain[m, chosen[j]] + (1.0 - taken) * following
+        total += probability[m] * following
+    return total
+
+
+@subroutine
+def _move(
+    probability: Any, accepted: Any, gain: Any, reading: Any, chosen: Any, filled: Any, listed: Any, k: Any
+) -> Any:
+    """Exchange neighbours and remove suggestions while that increases V. Returns whether it did, and the length."""
+    moved = False
+    best = list_value(probability, accepted, gain, reading, chosen, filled)
+    trial = chosen.copy()
+    for j in range(filled - 1):
+        trial[:] = chosen
+        trial[j], trial[j + 1] = chosen[j + 1], chosen[j]
+        worth = list_value(probability, accepted, gain, reading, trial, filled)
+        if worth > best * (1.0 + 1e-9) + 1e-12:
+            chosen[:] = trial
+            best, moved = worth, True
+    j = filled - 1
+    while j >= 0:
+        trial[: filled - 1] = chosen[: filled - 1]
+        for i in range(j, filled - 1):
+            trial[i] = chosen[i + 1]
+        worth = list_value(probability, accepted, gain, reading, trial, filled - 1)
+        if worth > best * (1.0 + 1e-9) + 1e-12:
+            listed[chosen[j]] = False
+            chosen[: filled - 1] = trial[: filled - 1]
+            filled -= 1
+            best, moved = worth, True
+        j -= 1
+    return moved, filled
+
+
+@subroutine
+def _shares(
+    probability: Any, accepted: Any, gain: Any, reading: Any, chosen: Any, value: Any, filled: Any
+) -> None:
+    """Write Σ_q̄ P · T_j · gain of each suggestion into `value`; their sum is V."""
+    reach = probability.astype(np.float64)
+    for j in range(filled):
+        c, total = chosen[j], 0.0
+        for m in range(len(reach)):
+            taken = reading[j] * accepted[m, c]
+            total += reach[m] * taken * gain[m, c]
+            reach[m] *= 1.0 - taken
+        value[j] = total
