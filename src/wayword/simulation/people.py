@@ -120,11 +120,16 @@ class People:
         laws = tuple(Law(kind, KINDS[kind], once, queries) for kind in shares)
         return cls(name, laws, np.array(list(shares.values())))
 
+    @property
+    def once(self) -> bool:
+        """Whether people decide once about a suggestion."""
+        return self.laws[0].once
+
     def description(self, k: int) -> dict[str, Any]:
         """The parameters as plain values."""
         return {
             "people": self.name,
-            "decision": "once per suggestion and person" if self.laws[0].once else "fresh at each keystroke",
+            "decision": "once per suggestion and person" if self.once else "fresh at each keystroke",
             "kinds": [
                 {
                     "kind": law.name,

@@ -183,7 +183,7 @@ def _write_log(
             first, sessions = counts["sessions"], drawn.sessions
             for name, table in names.tables(drawn, first, clicks_only).items():
                 writers[name].write_table(table)
-            known[sessions.query] = known[drawn.lists.rows.take(_texts_shown(drawn))[1]] = True
+            known[sessions.query] = known[drawn.lists.take(_lists_shown(drawn))[1]] = True
             counts["sessions"] += len(sessions.query)
             counts["lists_shown"] += int(sessions.shown.sum())
             counts["taken"] += int((sessions.taken != NOTHING).sum())
@@ -229,7 +229,7 @@ class Names:
         )
 
     def _completions(self, drawn: Drawn, first: int) -> pa.Table:
-        sessions, rows = drawn.sessions, drawn.lists.rows
+        sessions, rows = drawn.sessions, drawn.lists
         session = np.repeat(np.arange(len(sessions.query)), sessions.shown)
         place, text = _places(drawn), pa.array(_texts_shown(drawn))
         taken = np.where(place == sessions.shown[session] - 1, sessions.taken[session], NOTHING)
@@ -243,7 +243,7 @@ class Names:
                 pa.array(place.astype(np.int32)),
                 *nothing,
                 pa.array(drawn.keystrokes.texts, pa.string()).take(text),
-                lists.take(text),
+                lists.take(pa.array(_lists_shown(drawn))),
                 pa.array((taken + 1).astype(np.int32), mask=taken == NOTHING),
                 self.queries.take(pa.array(sessions.query[session])),
                 pa.array(first + session),
@@ -273,6 +273,11 @@ def _texts_shown(drawn: Drawn) -> NDArray[np.int64]:
     """The number of the text of each list shown."""
     first = np.repeat(drawn.keystrokes.offsets[drawn.row], drawn.sessions.shown)
     return drawn.keystrokes.text[first + _places(drawn)]
+
+
+def _lists_shown(drawn: Drawn) -> NDArray[np.int64]:
+    """The row in `drawn.lists` of each list shown."""
+    return drawn.list_of_text[_texts_shown(drawn)]
 
 
 def _write_json(path: Path, value: dict[str, Any]) -> None:

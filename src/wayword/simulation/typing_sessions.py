@@ -8,22 +8,21 @@ click if its document is relevant to *them*: a taken suggestion that does not re
 Sessions are drawn in chunks of one fixed size, so that fewer lists are the beginning of more.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wayword.errors import WaywordError
-from wayword.evaluation.typing_outcomes import Keystrokes, Lists, Slots
-from wayword.numba_jit import compiled
+from wayword.evaluation.typing_outcomes import Keystrokes, Lists
 from wayword.simulation.click_model import draw, examination_probabilities
 from wayword.simulation.logging_policy import LoggingPolicy, lists_at, numbers_of
-from wayword.simulation.people import Law, People
+from wayword.simulation.people import People
 from wayword.simulation.queries import Queries, ranked_numbers
 from wayword.simulation.world import World, find_sorted
+from wayword.store.compressed_rows import CompressedRows
 from wayword.text import cut_ends
 
 CHUNK = 1 << 13
@@ -54,13 +53,20 @@ class Sessions:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Sessions, with the keystrokes of their intended queries and the lists shown at those."""
+    """Sessions, with the keystrokes of their intended queries and the lists that were shown."""
 
     sessions: Sessions
     row: Integers
     """The row of `keystrokes` of each session's intended query."""
     keystrokes: Keystrokes
-    lists: Lists
+    lists: CompressedRows
+    """The suggested queries of each list, best first."""
+    list_of_text: Integers
+    """The row of `lists` for each text of the keystrokes; -1 if nobody saw it."""
+
+    def first(self, count: int) -> "Drawn":
+        """Return the first sessions."""
+        return replace(self, sessions=self.sessions.first(count), row=self.row[:count])
 
 
 @dataclass(frozen=True)
@@ -82,11 +88,17 @@ class Typing:
     def _numbers(self) -> Integers:
         return numbers_of(self.policy, self.queries.texts)
 
+    def lists(self, texts: Sequence[str]) -> Lists:
+        """Return the lists shown at these texts."""
+        return lists_at(texts, self.policy, self._numbers, self.queries.texts, self.k)
+
     def typed(self, queries: Integers) -> tuple[Keystrokes, Lists]:
-        """Return the keystrokes of queries (numbers), and the lists shown at each of their texts."""
-        texts = self.queries.texts
-        keystrokes = Keystrokes.of([texts[number] for number in queries])
-        return keystrokes, lists_at(keystrokes.texts, self.policy, self._numbers, texts, self.k)
+        """Return the keystrokes of queries (numbers), and the list at each of their texts, for `expected_outcomes`."""
+        keystrokes = self._keystrokes(queries)
+        return keystrokes, self.lists(keystrokes.texts)
+
+    def _keystrokes(self, queries: Integers) -> Keystrokes:
+        return Keystrokes.of([self.queries.texts[number] for number in queries])
 
     def draw(self, lists_shown: int, rng: np.random.Generator) -> Iterator[Drawn]:
         """Draw sessions, in chunks, up to the one that shows list number `lists_shown`; it is drawn to its end."""
@@ -95,9 +107,9 @@ class Typing:
         while missing > 0:
             drawn = self._chunk(rng)
             ends = np.cumsum(drawn.sessions.shown)
-            kept = int(np.searchsorted(ends, missing)) + 1
-            missing -= int(ends[min(kept, len(ends)) - 1])
-            yield Drawn(drawn.sessions.first(kept), drawn.row[:kept], drawn.keystrokes, drawn.lists)
+            kept = min(int(np.searchsorted(ends, missing)) + 1, len(ends))
+            missing -= int(ends[kept - 1])
+            yield drawn.first(kept)
 
     def _check(self) -> None:
         intended = np.flatnonzero(self.queries.probability)
@@ -109,19 +121,54 @@ class Typing:
         kind = draw(rng, self.people.shares, CHUNK)
         intended = self.world.intents.query[intent]
         queries, row = np.unique(intended, return_inverse=True)
-        keystrokes, lists = self.typed(queries)
-        query, taken = intended.copy(), np.full(CHUNK, NOTHING)
-        shown = np.diff(keystrokes.offsets)[row]
-        for number, law in enumerate(self.people.laws):
-            of_kind = np.flatnonzero(kind == number)
-            slots = Slots.of(keystrokes, lists, row[of_kind])
-            slot = take(law, intended[of_kind], slots, self.k, rng)
-            took = slot != NOTHING
-            rows, slot = of_kind[took], slot[took]
-            query[rows], taken[rows] = slots.suggested[slot], slots.position[slot]
-            shown[rows] = slots.keystroke[slot] - keystrokes.offsets[row[rows]] + 1
+        keystrokes = self._keystrokes(queries)
+        steps = np.diff(keystrokes.offsets)[row]
+        query, shown, taken = intended.copy(), steps.copy(), np.full(CHUNK, NOTHING)
+        parts, list_of_text = [_no_lists()], np.full(len(keystrokes.texts), NOTHING)
+        step, typing, declined = 0, np.flatnonzero(steps), np.zeros(0, np.int64)
+        while len(typing):  # all sessions that reach this keystroke at once
+            text = keystrokes.text[keystrokes.offsets[row[typing]] + step]
+            asked, place = np.unique(text, return_inverse=True)
+            lists = self.lists([keystrokes.texts[number] for number in asked])
+            list_of_text[asked] = sum(map(len, parts)) + np.arange(len(asked))
+            parts.append(lists.rows)
+            slots = ListSlots.of(lists, place, typing)
+            accepts, declined = self._decide(slots, kind, intended, declined, rng)
+            slot = np.flatnonzero(accepts)
+            session, first = np.unique(slots.session[slot], return_index=True)
+            query[session], taken[session] = slots.suggested[slot[first]], slots.position[slot[first]]
+            step += 1
+            shown[session] = step
+            typing = typing[(taken[typing] == NOTHING) & (steps[typing] > step)]
         document, rank = self._clicks(intent, query, rng)
-        return Drawn(Sessions(kind, intended, query, shown, taken, document, rank), row, keystrokes, lists)
+        sessions = Sessions(kind, intended, query, shown, taken, document, rank)
+        return Drawn(sessions, row, keystrokes, CompressedRows.concatenate(parts), list_of_text)
+
+    def _decide(
+        self,
+        slots: "ListSlots",
+        kind: Integers,
+        intended: Integers,
+        declined: Integers,
+        rng: np.random.Generator,
+    ) -> tuple[NDArray[np.bool_], Integers]:
+        """Draw whether each slot is read and accepted; return this, and the pairs of session and suggestion declined.
+
+        `declined` are the pairs so far; a pair is a number. Fresh decisions leave none.
+        """
+        read, accepted = np.zeros(len(slots.session)), np.zeros(len(slots.session))
+        for number, law in enumerate(self.people.laws):
+            rows = np.flatnonzero(kind[slots.session] == number)
+            read[rows] = law.reading(self.k)[slots.position[rows]]
+            accepted[rows] = law.acceptance(
+                intended[slots.session[rows]], slots.suggested[rows], slots.continues[rows]
+            )
+        reads, accepts = rng.random(len(read)) < read, rng.random(len(read)) < accepted
+        if self.people.once:
+            pair = slots.session * len(self.queries.texts) + slots.suggested
+            accepts &= ~np.isin(pair, declined)
+            declined = np.concatenate([declined, pair[reads & ~accepts]])
+        return reads & accepts, declined
 
     def _clicks(
         self, intent: Integers, query: Integers, rng: np.random.Generator
@@ -150,29 +197,23 @@ class Typing:
         return np.sort(intents.owner * self.world.documents.num_rows + intents.document)
 
 
-def take(law: Law, intended: Integers, slots: Slots, k: int, rng: np.random.Generator) -> Integers:
-    """Draw the slot that each session takes, or -1; `intended` is each session's query."""
-    accepted = law.acceptance(intended[slots.session], slots.suggested, slots.continues)
-    read = rng.random(len(accepted)) < law.reading(k)[slots.position]
-    accepts = rng.random(len(accepted)) < accepted
-    count = int(slots.suggested.max(initial=-1)) + 1
-    taken: Integers = _first_taken(
-        slots.offsets, slots.suggested, read, accepts, np.bool_(law.once), np.int64(count)
-    )
-    return taken
+@dataclass(frozen=True)
+class ListSlots:
+    """The slots of one list for each of some sessions, by session and position: parallel arrays."""
+
+    session: Integers
+    position: Integers
+    suggested: Integers
+    continues: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, lists: Lists, rows: Integers, sessions: Integers) -> "ListSlots":
+        """Collect them: session `sessions[i]` sees list `rows[i]`."""
+        every = CompressedRows(lists.rows.offsets, np.arange(len(lists.rows.values)))
+        owner, place = every.take(rows)
+        position = place - lists.rows.offsets[rows[owner]]
+        return cls(sessions[owner], position, lists.rows.values[place], lists.continues[place])
 
 
-@compiled
-def _first_taken(offsets: Any, suggested: Any, read: Any, accepts: Any, once: Any, count: Any) -> Any:
-    taken = np.full(len(offsets) - 1, -1, np.int64)
-    declined_by = np.full(count, -1, np.int64)
-    for session in range(len(offsets) - 1):
-        for slot in range(offsets[session], offsets[session + 1]):
-            if not read[slot] or declined_by[suggested[slot]] == session:
-                continue
-            if accepts[slot]:
-                taken[session] = slot
-                break
-            if once:
-                declined_by[suggested[slot]] = session
-    return taken
+def _no_lists() -> CompressedRows:
+    return CompressedRows(np.zeros(1, np.int64), np.zeros(0, np.int64))
