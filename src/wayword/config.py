@@ -8,7 +8,7 @@ import tomllib
 import warnings
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Meta, Struct
@@ -22,6 +22,7 @@ RENAMED: dict[str, str] = {}
 """Old names of settings, as `table.key`, and their new ones: for one release an old name works, with a warning."""
 
 Count = Annotated[int, Meta(ge=0, le=2**53)]
+KeystrokeValue = Annotated[float, Meta(ge=0.0, le=100.0)]
 Ratio = Annotated[float, Meta(ge=1e-9)]
 Seed = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
@@ -108,6 +109,15 @@ class DemandConfig(Table, frozen=True):
     """Seed of the models that predict relevance."""
 
 
+class CompletionConfig(Table, frozen=True):
+    """[completion]: the lists that are served."""
+
+    acceptance: str = ""
+    """An acceptance model that `wayword acceptance` wrote (a path); by default the documented prior."""
+    keystroke_value: Literal["auto"] | KeystrokeValue = "auto"
+    """What it is worth to type nothing of a query, in searches found; `auto`: people type as with most popular ones."""
+
+
 class RetrieverConfig(Table, frozen=True):
     """[retriever]: which queries are proposed for a context."""
 
@@ -155,15 +165,17 @@ class RankerConfig(Table, frozen=True):
     """Seed of the boosting and of the sampled pairs."""
 
 
-Compared = Literal["popular", "diverse", "random", "retriever", "unbiased"]
+Compared = Literal["popular", "expected", "random", "retriever", "unbiased"]
 COMPARED: tuple[Compared, ...] = get_args(Compared)
 
 
 class EvaluationConfig(Table, frozen=True):
     """[evaluation]: how policies are compared on the test split."""
 
-    compare: tuple[Compared, ...] = ("popular",)
+    compare: tuple[Compared, ...] = ("popular", "expected")
     """Which policies the served one is compared with; random, retriever and unbiased are the paper's."""
+    sessions: TenThousand = 1000
+    """Number of test searches that are typed again letter by letter."""
     bootstrap: Annotated[int, Meta(ge=2, le=1_000_000)] = 1000
     """Number of bootstrap replicates for the intervals."""
     level: Annotated[float, Meta(ge=0.5, le=0.9999)] = 0.95
@@ -182,10 +194,8 @@ WITHHELD = ("email", "card", "phone")
 class IndexConfig(Table, frozen=True):
     """[index]: the lists that are served."""
 
-    policy: Literal["expected", "diverse"] = "expected"
-    """The policy whose lists are served."""
-    acceptance: Share = 0.0
-    """Weight between utility (0) and the probability that the completion is the intended query (1)."""
+    policy: Literal["wayword", "expected"] = "wayword"
+    """The policy whose lists are served: lists that people take, or single queries of highest expected utility."""
     kept: Thousand = 15
     """Number of queries kept per list: more than a page shows, to replace those that are denied later."""
     withhold: str = " ".join(WITHHELD)
@@ -205,6 +215,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     propensity: PropensityConfig = PropensityConfig()
     utility: UtilityConfig = UtilityConfig()
     demand: DemandConfig = DemandConfig()
+    completion: CompletionConfig = CompletionConfig()
     retriever: RetrieverConfig = RetrieverConfig()
     features: FeaturesConfig = FeaturesConfig()
     ranker: RankerConfig = RankerConfig()
@@ -304,6 +315,8 @@ def _expected(kind: Any, value: Any) -> str:
         return f"one of {', '.join(map(repr, get_args(kind)))}"
     if get_origin(kind) is tuple:
         return f"a list of any of {', '.join(map(repr, get_args(get_args(kind)[0])))}"
+    if get_origin(kind) is Union:
+        return " or ".join(_expected(option, value) for option in get_args(kind))
     if get_origin(kind) is not Annotated:
         return str(kind.__name__)
     base, limits = get_args(kind)

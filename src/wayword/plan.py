@@ -72,6 +72,7 @@ def learning_stages(
 ) -> dict[str, Stage]:
     """The stages whose artefacts the index is built from."""
     measured = evaluation_measure(settings, inputs.judged)
+    model = InputFile(Path(settings.completion.acceptance)) if settings.completion.acceptance else None
     return {
         "log": Stage(
             {"log file": inputs.digest(inputs.log), "judged": inputs.judged, **settings.of_stage("log")},
@@ -117,9 +118,12 @@ def learning_stages(
             after=SUPPLIED,
         ),
         "completion": Stage(
-            settings.of_stage("prefixes"),
-            lambda new, at: completion.write(new, at, settings.prefixes, reporter),
+            {"acceptance file": inputs.digest(model), **settings.of_stage("prefixes", "completion")},
+            lambda new, at: completion.write(
+                new, at, settings.prefixes, settings.completion, acceptance=model, progress=reporter
+            ),
             after=(*SUPPLIED, "demand"),
+            files=(model,) if model else (),
         ),
     }
 

@@ -43,7 +43,7 @@ def compile_all(folder: Path) -> None:
     from wayword.serving.policy_completer import PolicyCompleter
 
     log, documents = write_log(folder)
-    config = Config.parse({"evaluation": {"compare": ["popular", "diverse"], "bootstrap": 2}})
+    config = Config.parse({"evaluation": {"compare": ["popular", "expected"], "bootstrap": 2}})
     learned = run(log, documents=documents, out=folder / "workspace", config=config)
     PolicyCompleter.open(learned, load_policies).complete("vid", 2)
 

@@ -22,16 +22,10 @@ def complete(
     policy: Annotated[
         str | None,
         typer.Option(
-            help="expected, diverse, unbiased, retriever, popular or random. [default: what the index serves]"
+            help="wayword, expected, unbiased, retriever, popular or random. [default: what the index serves]"
         ),
     ] = None,
     mode: Mode = "any",
-    acceptance: Annotated[
-        float,
-        typer.Option(
-            min=0, max=1, help="Weight from 0 (utility) to 1 (what people would have typed anyway)."
-        ),
-    ] = 0.0,
     context: Annotated[
         list[str] | None, typer.Option(help="A context column: NAME=VALUE. May be repeated.")
     ] = None,
@@ -50,7 +44,7 @@ def complete(
 
     opened = Workspace.open(workspace)
     columns = dict(context_pair(text) for text in context or [])
-    complete_many = _completer(opened, policy, acceptance)
+    complete_many = _completer(opened, policy)
     batches = shell.read_lines() if prefix == "-" else [[shell.decode_argument(prefix)]]
     for prefixes in batches:
         with opened.reading():
@@ -63,9 +57,9 @@ def complete(
             typer.echo(f"No completion for {prefix!r}.", err=True)
 
 
-def _completer(workspace: Any, policy: str | None, acceptance: float) -> Callable[..., list[list[Any]]]:
+def _completer(workspace: Any, policy: str | None) -> Callable[..., list[list[Any]]]:
     """Return a function that completes prefixes from the index, or by a policy if one is asked for."""
-    if policy is None and not acceptance:
+    if policy is None:
         from wayword.serving.completer import Completer
 
         completer = Completer.open(workspace)
@@ -78,7 +72,7 @@ def _completer(workspace: Any, policy: str | None, acceptance: float) -> Callabl
 
     by_policy = PolicyCompleter.open(workspace, load_policies)
     return lambda prefixes, k, columns, mode: by_policy.complete_many(
-        prefixes, k, context=columns, policy=policy or DEFAULT, mode=mode, acceptance=acceptance
+        prefixes, k, context=columns, policy=policy or DEFAULT, mode=mode
     )
 
 

@@ -36,7 +36,7 @@ CACHE_SIZE, ENTRY_OVERHEAD = 1 << 20, 50
 """Size of the cache of matches and the overhead of an entry, in queries of 9 bytes: about 10 MB per process."""
 CONTINUING = ("exact", "typo")
 """Matches of these sources continue the typed text, or its correction."""
-Match = tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.bool_], int]
+Match = tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.bool_], int, NDArray[np.float32]]
 _SOURCE = {"exact": SOURCES.index("graph")} | {
     name: SOURCES.index(name) for name in ("typo", "words", "similar", "shorter")
 }
@@ -52,6 +52,11 @@ class Intents:
     """For each context, an index into `SOURCES`."""
     continues: NDArray[np.bool_]
     """For each member, whether it continues the text or its correction; members of a recorded prefix need not."""
+    typed: NDArray[np.float32]
+    """For each member, the probability that a person who intends it types this text on the way. `members.weights` is
+    smaller: there a search shows one prefix of many."""
+    whole: NDArray[np.int32]
+    """For each context, the query that is the typed text itself, or -1."""
 
     def within(self, mode: str) -> WeightedRows | None:
         """Return the queries that may be suggested in a mode; None means all."""
@@ -96,7 +101,7 @@ class ExpectedUtilityRetriever:
         self.recorded = recorded
         self._prefix_row = {prefix: n for n, prefix in enumerate(recorded.prefixes)} if recorded else {}
         self.documents_in, self.queries_in = documents_in, queries_in
-        self._threads = threads
+        self.threads = threads
         cache: LRUCache[str, Match] = LRUCache(
             CACHE_SIZE, getsizeof=lambda match: ENTRY_OVERHEAD + len(match[0])
         )
@@ -110,7 +115,7 @@ class ExpectedUtilityRetriever:
 
     def retrieve_text(self, text: str, k: int, mode: str = ANY) -> Candidates:
         """Retrieve for one text without context columns: the same list as `retrieve`, without the time for a table."""
-        query, weight, continues, source = self._cached_match(text)
+        query, weight, continues, source, _ = self._cached_match(text)
         offsets = np.array([0, len(query)], np.int64)
         members, within = WeightedRows(offsets, query, weight), None
         if mode == PREFIXED:
@@ -138,7 +143,7 @@ class ExpectedUtilityRetriever:
             factors=factors,
             within=within,
             documents=documents_followed(intents),
-            threads=self._threads,
+            threads=self.threads,
         )
         score = best.score / self.expected_own_utility(intents)[best.context]
         return Candidates(best.context, best.query, score.astype(np.float32), intents.source[best.context])
@@ -201,33 +206,48 @@ class ExpectedUtilityRetriever:
         lengths = np.fromiter((len(query) for query, *_ in matches), np.int64, len(matches))
         query = np.concatenate([*(query for query, *_ in matches), np.zeros(0, np.int32)])
         weight = np.concatenate([*(weight for _, weight, *_ in matches), np.zeros(0, np.float32)])
-        continues = np.concatenate([*(continues for *_, continues, _ in matches), np.zeros(0, np.bool_)])
+        continues = np.concatenate([*(match[2] for match in matches), np.zeros(0, np.bool_)])
+        typed = np.concatenate([*(match[4] for match in matches), np.zeros(0, np.float32)])
         if self.queries_in:
             factor, row = self.queries_in.rows(contexts)
             if len(factor):
-                weight = weight * factor[np.repeat(row, lengths), query]
-        source = np.fromiter((source for *_, source in matches), np.int8, len(matches))
-        return Intents(WeightedRows.from_lengths(query, lengths, weight), source, continues)
+                likelier = factor[np.repeat(row, lengths), query]
+                weight, typed = weight * likelier, typed * likelier
+        source = np.fromiter((match[3] for match in matches), np.int8, len(matches))
+        whole = np.fromiter(map(self._whole, contexts[PREFIX].to_pylist(), matches), np.int32, len(matches))
+        members = WeightedRows.from_lengths(query, lengths, weight)
+        return Intents(members, source, continues, typed, whole)
+
+    def _whole(self, prefix: str, match: Match) -> int:
+        """Return the number of the query that is the whole text, or -1."""
+        query = match[0]
+        return int(query[0]) if len(query) and self.texts[query[0]] == prefix else -1
 
     def _match(self, prefix: str) -> Match:
-        """Return the intended queries, their weights, whether each continues the prefix, and the source."""
+        """Return the intended queries, their weights, whether each continues the prefix, the source, and `typed`."""
         matches = self.matcher.matches(prefix)
-        query, weight = matches.query, matches.weight
+        query, typed = matches.query, matches.weight
         if matches.source != "exact" and len(query) > GUESSED_QUERIES:
             popular = largest(self.popularity[query], GUESSED_QUERIES)
-            query, weight = query[popular], weight[popular]
+            query, typed = query[popular], typed[popular]
+        weight = typed
         if matches.source != "similar":  # a search for a similar query never passes through this text
             weight = weight * self.prefix_probability[query]
-        if matches.source == "exact" and len(query) > 1 and self.texts[query[0]] == prefix:
-            query, weight = query[1:], weight[1:]  # a completion is longer than the prefix
         continues = np.full(len(query), matches.source in CONTINUING)
+        if matches.source == "exact" and len(query) > 1 and self.texts[query[0]] == prefix:
+            weight[0], continues[0] = 0.0, False  # a completion is longer than the prefix
         if not self.recorded or prefix not in self._prefix_row:
-            return query, weight, continues, _SOURCE[matches.source]
+            return query, weight, continues, _SOURCE[matches.source], typed
         if matches.source not in CONTINUING:  # recorded searches are better evidence than a guess
-            query, weight = query[:0], weight[:0]
+            query, weight, typed, continues = query[:0], weight[:0], typed[:0], continues[:0]
         both, share = _as_recorded(self.recorded, self._prefix_row[prefix], query, weight)
+        reached = share.copy()
+        at = np.searchsorted(both, query)
+        reached[at] = np.maximum(reached[at], typed)
+        goes_on = np.zeros(len(both), np.bool_)
+        goes_on[at] = continues
         source = matches.source if matches.source in CONTINUING else "exact"
-        return both, share, np.isin(both, query), _SOURCE[source]
+        return both, share, goes_on, _SOURCE[source], reached
 
 
 def documents_followed(intents: Intents) -> NDArray[np.int64]:

@@ -1,8 +1,11 @@
 """The policy `wayword`: the list of highest value for the people who typed a text (see `list_value`)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,150 +14,198 @@ from numpy.typing import NDArray
 from wayword.completion.acceptance import Acceptance
 from wayword.completion.candidates import SOURCES, Candidates
 from wayword.completion.expected_utility import ExpectedUtilityRetriever, Intents
-from wayword.completion.list_value import best_lists
-from wayword.completion.query_words import QueryWords
+from wayword.completion.list_value import SHOWN, acceptance_of_slots, best_lists
+from wayword.completion.suggested_queries import SuggestedQueries
+from wayword.completion.trie import code_points
+from wayword.completion.typing_outcomes import Slots
 from wayword.logs.contexts import PREFIX
+from wayword.numba_jit import compiled
 from wayword.request import ANY, PREFIXED
-from wayword.store.compressed_rows import WeightedRows
+from wayword.store.compressed_rows import CompressedRows
+from wayword.text_arrays import begins, characters
 
 USEFUL, PROBABLE = 40, 24
 """The pool of a text: so many queries of highest expected utility, and so many of the most probable."""
 TEXTS_AT_ONCE = 64
+PSEUDO_SEARCHES = 2.0
+"""Searches of average success that are added to those of each query, to estimate its own success."""
 CORRECTED = tuple(SOURCES.index(name) for name in ("typo", "similar", "shorter"))
+Scratch = tuple[NDArray[np.int32], NDArray[np.int32]]
 
 
-def pages_by_rank(exposure: WeightedRows, queries: int) -> WeightedRows:
-    """Transpose an exposure (documents × queries) into pages: the documents of each query, best rank first.
+@dataclass(frozen=True)
+class Members:
+    """The intended queries of some texts with P(q̄ | x), and the share of q̄'s characters that need not be typed."""
 
-    >>> exposure = WeightedRows(np.array([0, 2, 3]), np.array([0, 1, 0], np.int32), np.array([0.5, 1, 1], np.float32))
-    >>> [part.tolist() for part in pages_by_rank(exposure, 2).arrays]
-    [[0, 2, 3], [1, 0, 0], [1.0, 0.5, 1.0]]
-    """
-    order = np.lexsort((-exposure.weights, exposure.values))
-    lengths = np.bincount(exposure.values, minlength=queries)
-    return WeightedRows.from_lengths(exposure.owner[order].astype(np.int32), lengths, exposure.weights[order])
+    rows: CompressedRows
+    probability: NDArray[np.float32]
+    saved: NDArray[np.float32]
 
 
 @dataclass(frozen=True)
 class ListPolicy:
-    """Chooses the list that maximises V(L | x)."""
+    """Chooses the list that maximises V(L | x). A score is the suggestion's share of V."""
 
     retriever: ExpectedUtilityRetriever
-    words: QueryWords
-    pages: WeightedRows
-    """Queries × documents: p[rank], by rank."""
-    group: NDArray[np.int32]
-    """Queries of the same group are one suggestion."""
-    shown_as: NDArray[np.int32]
-    """The query that is shown instead of each query; -1 for one that is not shown."""
+    queries: SuggestedQueries
     acceptance: Acceptance
     keystroke_value: float
-    lengths: NDArray[np.int32]
-    """Characters of each query."""
-    worth: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
-    searches: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
-    _spare: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = field(default_factory=list, repr=False)
+    """λ: what it is worth to type nothing of a query, in searches found."""
+    _spare: list[Scratch] = field(default_factory=list, repr=False)
 
     def complete(self, contexts: pa.Table, k: int, *, mode: str = ANY) -> Candidates:
-        """See `Policy.complete`. A score is the suggestion's share of V."""
+        """See `Policy.complete`."""
         intents = self.retriever.intents(contexts)
-        probability = self.probability(intents)
-        pool = self.pool(contexts, intents, probability, k, mode)
-        typed = np.array([len(text) for text in contexts[PREFIX].to_pylist()], np.int32)
-        return self._lists(contexts, intents, probability, pool, typed, k)
-
-    def probability(self, intents: Intents) -> NDArray[np.float32]:
-        """Return P(q̄ | x) of each member."""
-        members = intents.members
-        weight = members.weights / self.retriever.prefix_probability[members.values]
-        weight = weight * self.searches[members.values]
-        total = np.bincount(members.owner, weights=weight, minlength=len(members))
-        return (weight / np.maximum(total, 1e-12)[members.owner]).astype(np.float32)
-
-    def pool(
-        self,
-        contexts: pa.Table,
-        intents: Intents,
-        probability: NDArray[np.float32],
-        k: int,
-        mode: str,
-    ) -> WeightedRows:
-        """Return the queries that may be suggested for each text."""
-        useful = self.retriever.score(contexts, intents, max(USEFUL, k), intents.within(mode))
-        probable = self.retriever.most_probable(intents, max(PROBABLE, k), mode)
-        context = np.concatenate([useful.context, probable.context]).astype(np.int64)
-        query = self.shown_as[np.concatenate([useful.query, probable.query])]
-        kept = query >= 0
-        context, query = context[kept], query[kept]
-        keys = np.unique(context * len(self.shown_as) + query)
-        context, query = keys // len(self.shown_as), (keys % len(self.shown_as)).astype(np.int32)
-        lengths = np.bincount(context, minlength=contexts.num_rows)
-        return WeightedRows.from_lengths(query, lengths, np.ones(len(query), np.float32))
-
-    def _lists(
-        self,
-        contexts: pa.Table,
-        intents: Intents,
-        probability: NDArray[np.float32],
-        pool: WeightedRows,
-        typed: NDArray[np.int32],
-        k: int,
-    ) -> Candidates:
-        members, texts = intents.members, len(intents.members)
-        kept = probability > 0
-        owner = members.owner[kept]
-        member_query = members.values[kept]
-        offsets = np.r_[0, np.cumsum(kept)][members.offsets].astype(np.int64)
-        length = self.lengths[member_query]
-        saved = (np.maximum(length - typed[owner], 0) / np.maximum(length, 1)).astype(np.float32)
-        prefix = contexts[PREFIX].to_pylist()
-        continues = np.fromiter(
-            (
-                self.retriever.texts[q].startswith(prefix[c])
-                for c, q in zip(pool.owner.tolist(), pool.values.tolist(), strict=True)
-            ),
-            np.bool_,
-            len(pool.values),
-        )
-        corrected = np.isin(intents.source, CORRECTED)
-        query, value = np.full((texts, k), -1, np.int32), np.zeros((texts, k))
-        factors = self._factors(contexts)
-        graph = self.retriever.graph
-
-        def fill(first: int) -> None:
-            try:
-                scratch = self._spare.pop()
-            except IndexError:
-                scratch = (np.zeros(self.words.vocabulary, np.int32), np.zeros(graph.documents, np.int32))
-            best_lists(
-                first,
-                min(first + TEXTS_AT_ONCE, texts),
-                (offsets, member_query, probability[kept], saved, self.worth[member_query]),
-                (pool.offsets, pool.values, continues),
-                corrected,
-                self.words.words.arrays,
-                self.pages.arrays,
-                graph.demand.arrays,
-                self.retriever.own_utility,
-                factors,
-                self.retriever.popularity,
-                self.group,
-                (self.acceptance.coefficients, self.acceptance.reading_at(k), self.keystroke_value),
-                scratch,
-                query,
-                value,
-            )
-            self._spare.append(scratch)
-
-        _each(fill, range(0, texts, TEXTS_AT_ONCE), self.retriever._threads)
+        typed = code_points(contexts[PREFIX].to_pylist())
+        members = self.members(intents, typed.lengths)
+        pool = self.pool(contexts, intents, k, mode)
+        query, value = self._best(contexts, intents, members, pool, typed, max(k, SHOWN))
+        query, value = query[:, :k], value[:, :k]
         filled = query >= 0
         context = np.nonzero(filled)[0].astype(np.int32)
         return Candidates(context, query[filled], value[filled].astype(np.float32), intents.source[context])
+
+    @cached_property
+    def searches(self) -> NDArray[np.float64]:
+        """How often each query is searched."""
+        return self.retriever.popularity.astype(np.float64)
+
+    @cached_property
+    def worth(self) -> NDArray[np.float32]:
+        """What a search for each query finds, relative to the average search."""
+        own = self.retriever.own_utility.astype(np.float64)
+        average = max(float(own.sum()), 1e-12) / max(float(self.searches.sum()), 1e-12)
+        rate = (own + PSEUDO_SEARCHES * average) / (self.searches + PSEUDO_SEARCHES)
+        return (rate / average).astype(np.float32)
+
+    def members(self, intents: Intents, typed: NDArray[np.int64]) -> Members:
+        """Return the queries that people who typed each text intend."""
+        rows = intents.members
+        weight = intents.typed * self.searches[rows.values]
+        rows, weight = rows.select(weight > 0), weight[weight > 0]
+        total = np.bincount(rows.owner, weights=weight, minlength=len(rows))
+        length = self.queries.lengths[rows.values]
+        left = np.maximum(length - self._branching(intents, typed)[rows.owner], 0)
+        return Members(
+            CompressedRows(rows.offsets, rows.values),
+            (weight / total[rows.owner]).astype(np.float32),
+            (left / np.maximum(length, 1)).astype(np.float32),
+        )
+
+    def _branching(self, intents: Intents, typed: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the length of the shortest text that the same queries continue: such texts share a list."""
+        rows = intents.members
+        known = (rows.lengths > 0) & (intents.source == SOURCES.index("graph"))
+        at = np.flatnonzero(known)
+        matchable = self.retriever.matcher.matchable
+        first = np.searchsorted(matchable, rows.values[rows.offsets[at]])
+        last = np.searchsorted(matchable, rows.values[rows.offsets[at + 1] - 1])
+        shortest = typed.copy()
+        shared = self._shared
+        shortest[at] = np.minimum(typed[at], np.maximum(shared[first], shared[last + 1]) + 1)
+        return shortest
+
+    @cached_property
+    def _shared(self) -> NDArray[np.int64]:
+        """The length of the common prefix of each matchable query and the one before it; 0 at both ends."""
+        shared: NDArray[np.int64] = common_prefixes(
+            *self.queries.spelling.indexed, self.retriever.matcher.matchable
+        )
+        return shared
+
+    def pool(self, contexts: pa.Table, intents: Intents, k: int, mode: str) -> CompressedRows:
+        """Return the queries that may be suggested for each text: useful and probable ones, each suggestion once."""
+        useful = self.retriever.score(contexts, intents, max(USEFUL, k), intents.within(mode))
+        probable = self.retriever.most_probable(intents, max(PROBABLE, k), mode)
+        context = np.concatenate([useful.context, probable.context]).astype(np.int64)
+        query = np.concatenate([useful.query, probable.query])
+        shown = self.queries.shown_as[query]
+        if mode == PREFIXED:  # the variant that is shown need not continue the text
+            shown = np.where(shown >= 0, query, shown)
+        kept = (shown >= 0) & (shown != intents.whole[context])
+        context, shown = context[kept], shown[kept]
+        order = np.lexsort((shown, -self.searches[shown], self.queries.group[shown], context))
+        context, shown = context[order], shown[order]
+        group = self.queries.group[shown]
+        first = np.r_[True, (context[1:] != context[:-1]) | (group[1:] != group[:-1])][: len(shown)]
+        lengths = np.bincount(context[first], minlength=contexts.num_rows)
+        return CompressedRows.from_lengths(shown[first].astype(np.int32), lengths)
+
+    def _best(
+        self,
+        contexts: pa.Table,
+        intents: Intents,
+        members: Members,
+        pool: CompressedRows,
+        typed: CompressedRows,
+        k: int,
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        query, value = np.full((contexts.num_rows, k), -1, np.int32), np.zeros((contexts.num_rows, k))
+        worth = self.worth[members.rows.values]
+        corrected = np.isin(intents.source, CORRECTED)
+        factors = self._factors(contexts)
+        model = (self.acceptance.coefficients, self.acceptance.reading_at(k), self.keystroke_value)
+        queries, demand = self.queries.arrays(self.searches), self.retriever.graph.demand.arrays
+
+        def fill(first: int) -> None:
+            with self._scratch() as scratch:
+                best_lists(
+                    first,
+                    min(first + TEXTS_AT_ONCE, contexts.num_rows),
+                    (*members.rows.arrays, members.probability, members.saved, worth),
+                    pool.arrays,
+                    typed.arrays,
+                    corrected,
+                    queries,
+                    demand,
+                    self.retriever.own_utility,
+                    factors,
+                    model,
+                    scratch,
+                    query,
+                    value,
+                )
+
+        _each(fill, range(0, contexts.num_rows, TEXTS_AT_ONCE), self.retriever.threads)
+        return query, value
 
     def _factors(self, contexts: pa.Table) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
         if self.retriever.documents_in:
             return self.retriever.documents_in.rows(contexts)
         return np.ones((0, 0), np.float32), np.full(contexts.num_rows, -1, np.int32)
+
+    @contextmanager
+    def _scratch(self) -> Iterator[Scratch]:
+        try:
+            scratch = self._spare.pop()
+        except IndexError:  # all in use
+            words, documents = self.queries.words.vocabulary, self.retriever.graph.documents
+            scratch = np.zeros(words, np.int32), np.zeros(documents, np.int32)
+        yield scratch
+        self._spare.append(scratch)
+
+    def continues(self, texts: list[str], candidates: Candidates) -> NDArray[np.bool_]:
+        """Return whether each candidate begins with the text that it is a candidate for."""
+        return begins(
+            characters(texts),
+            self.queries.spelling,
+            candidates.context.astype(np.int64),
+            candidates.query.astype(np.int64),
+        )
+
+    def accepted(self, intended: NDArray[np.int64], slots: Slots) -> NDArray[np.float64]:
+        """Return a(q | x, q̄) of each slot of typing sessions; `intended` is the query that each session types."""
+        with self._scratch() as scratch:
+            accepted: NDArray[np.float64] = acceptance_of_slots(
+                intended,
+                slots.offsets,
+                slots.suggested,
+                slots.continues,
+                self.queries.arrays(self.searches),
+                self.acceptance.coefficients,
+                scratch,
+            )
+        return accepted
 
 
 def _each(work: Callable[[int], None], firsts: range, threads: int) -> None:
@@ -164,3 +215,22 @@ def _each(work: Callable[[int], None], firsts: range, threads: int) -> None:
         return
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(work, firsts))
+
+
+@compiled
+def common_prefixes(offsets: Any, codes: Any, numbers: Any) -> Any:
+    """Return the length of the common prefix of each numbered text and the one before it; 0 at both ends.
+
+    >>> texts = code_points(["tv", "tv stand", "tx"])
+    >>> common_prefixes(*texts.indexed, np.array([0, 1, 2], np.int32)).tolist()
+    [0, 2, 1, 0]
+    """
+    shared = np.zeros(len(numbers) + 1, np.int64)
+    for place in range(1, len(numbers)):
+        one, other = offsets[numbers[place - 1]], offsets[numbers[place]]
+        most = min(offsets[numbers[place - 1] + 1] - one, offsets[numbers[place] + 1] - other)
+        length = 0
+        while length < most and codes[one + length] == codes[other + length]:
+            length += 1
+        shared[place] = length
+    return shared

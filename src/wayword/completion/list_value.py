@@ -26,6 +26,8 @@ SWEEPS = 4
 """Largest number of rounds of improvements."""
 LEAST = 1e-7
 """Smallest value of a suggestion that is shown."""
+SHOWN = 10
+"""Suggestions of a list that people see: the list is the best of this length."""
 FIRST = 10
 """Number of first results of a query that make its page, where pages are compared."""
 
@@ -36,14 +38,12 @@ def best_lists(
     last: Any,
     members: Any,
     pool: Any,
+    typed: Any,
     corrected: Any,
-    words: Any,
-    pages: Any,
+    queries: Any,
     demand: Any,
     own_utility: Any,
     factors: Any,
-    searches: Any,
-    group: Any,
     model: Any,
     scratch: Any,
     query: Any,
@@ -51,14 +51,15 @@ def best_lists(
 ) -> None:
     """Fill the rows `first` to `last` of `query` and `value` with the best list of each text.
 
-    members: offsets, query, probability, saved, worth of typing on (W); pool: offsets, query, continues.
-    words, pages (by rank), demand: offsets, values, weights. model: coefficients, reading, keystroke value.
-    scratch: arrays of zeros for the words and the documents.
+    members: offsets, query, P(q̄ | x), saved, worth of what is found by typing on; pool: offsets, query;
+    typed: code points of the texts; queries: words, pages by rank, code points, group, searches;
+    model: coefficients, reading, keystroke value; scratch: arrays of zeros for words and documents.
+    Rows of different lengths are given as offsets, values and weights.
     """
     member_offsets, member_query, probability, saved, worth = members
-    pool_offsets, pool_query, continues = pool
+    pool_offsets, pool_query = pool
+    words, pages, spelling, group, searches = queries
     coefficients, reading, keystroke_value = model
-    k = query.shape[1]
     for text in range(first, last):
         m0, m1 = member_offsets[text], member_offsets[text + 1]
         c0, c1 = pool_offsets[text], pool_offsets[text + 1]
@@ -71,7 +72,7 @@ def best_lists(
         accepted = _acceptance(
             member_query[m0:m1],
             suggested,
-            continues[c0:c1],
+            _continues(typed, text, spelling, suggested),
             corrected[text],
             words,
             pages,
@@ -84,14 +85,57 @@ def best_lists(
             for c in range(c1 - c0):
                 gain[m, c] = worth[m0 + m] * (gain[m, c] - 1.0) + extra
         filled = optimise(
-            probability[m0:m1], accepted, gain, reading, searches, suggested, query[text], value[text], k
+            probability[m0:m1], accepted, gain, reading, searches, suggested, query[text], value[text]
         )
         for j in range(filled):
             query[text, j] = suggested[query[text, j]]
 
 
+@compiled
+def acceptance_of_slots(
+    intended: Any, offsets: Any, suggested: Any, continues: Any, queries: Any, coefficients: Any, scratch: Any
+) -> Any:
+    """Return a(q | x, q̄) of the suggestions `offsets[i]` to `offsets[i + 1]` for a person who intends `intended[i]`."""
+    words, pages, _, group, _ = queries
+    accepted = np.zeros(len(suggested))
+    for person in range(len(intended)):
+        first, last = offsets[person], offsets[person + 1]
+        row = _acceptance(
+            intended[person : person + 1],
+            suggested[first:last],
+            continues[first:last],
+            False,
+            words,
+            pages,
+            group,
+            coefficients,
+            scratch,
+        )
+        for slot in range(first, last):
+            accepted[slot] = row[0, slot - first]
+    return accepted
+
+
 @subroutine
-def _utilities(
+def _continues(typed: Any, text: Any, spelling: Any, suggested: Any) -> Any:
+    """Return whether each suggested query begins with the typed text."""
+    typed_offsets, typed_code = typed
+    spelling_offsets, code = spelling
+    begin, length = typed_offsets[text], typed_offsets[text + 1] - typed_offsets[text]
+    result = np.zeros(len(suggested), np.bool_)
+    for c in range(len(suggested)):
+        start = spelling_offsets[suggested[c]]
+        if spelling_offsets[suggested[c] + 1] - start < length:
+            continue
+        same = 0
+        while same < length and code[start + same] == typed_code[begin + same]:
+            same += 1
+        result[c] = same == length
+    return result
+
+
+@subroutine
+def _utilities(  # noqa: PLR0912
     intended: Any,
     suggested: Any,
     pages: Any,
@@ -161,7 +205,7 @@ def _own_utility(q: Any, pages: Any, demand: Any, factor: Any, context: Any) -> 
 
 
 @subroutine
-def _acceptance(
+def _acceptance(  # noqa: PLR0912
     intended: Any,
     suggested: Any,
     continues: Any,
@@ -246,16 +290,49 @@ def optimise(
     suggested: Any,
     chosen: Any,
     value: Any,
-    k: Any,
 ) -> Any:
     """Write the list of highest value into `chosen`, as columns of the matrices, and the share of each of its
-    suggestions in V into `value`. Returns the number of suggestions."""
+    suggestions in V into `value`. Returns the number of suggestions.
+
+    The first `SHOWN` are chosen as a list of that length; further ones follow greedily, so that a list does not depend
+    on the number asked for. There is room for `SHOWN` at least.
+    """
+    listed = np.zeros(accepted.shape[1], np.bool_)
+    shown = chosen[:SHOWN]
+    filled = _append(probability, accepted, gain, reading, searches, suggested, shown, 0, listed)
+    for _ in range(SWEEPS):
+        changed = _replace(probability, accepted, gain, reading, searches, suggested, shown, filled, listed)
+        moved, filled = _move(probability, accepted, gain, reading, shown, filled, listed)
+        inserted = _insert(probability, accepted, gain, reading, shown, filled, listed)
+        filled += inserted
+        if not changed and not moved and not inserted:
+            break
+    if filled == SHOWN:
+        filled = _append(probability, accepted, gain, reading, searches, suggested, chosen, filled, listed)
+    _shares(probability, accepted, gain, reading, chosen, value, filled)
+    return filled
+
+
+@subroutine
+def _append(
+    probability: Any,
+    accepted: Any,
+    gain: Any,
+    reading: Any,
+    searches: Any,
+    suggested: Any,
+    chosen: Any,
+    filled: Any,
+    listed: Any,
+) -> Any:
+    """Append the suggestion of highest marginal value until none has a positive one. Returns the new length."""
     members, n = accepted.shape
-    listed = np.zeros(n, np.bool_)
-    reach = probability.astype(np.float64)
-    filled = 0
-    while filled < min(k, n):
-        c = _best_choice(reach, accepted, gain, np.zeros(0), listed, searches, suggested, -1)
+    reach, nothing = probability.astype(np.float64), np.zeros(members)
+    for j in range(filled):
+        for m in range(members):
+            reach[m] *= 1.0 - reading[j] * accepted[m, chosen[j]]
+    while filled < min(len(chosen), n):
+        c = _best_choice(reach, accepted, gain, nothing, listed, searches, suggested, -1)
         if c < 0:
             break
         chosen[filled] = c
@@ -263,12 +340,6 @@ def optimise(
         for m in range(members):
             reach[m] *= 1.0 - reading[filled] * accepted[m, c]
         filled += 1
-    for _ in range(SWEEPS):
-        changed = _replace(probability, accepted, gain, reading, searches, suggested, chosen, filled, listed)
-        moved, filled = _move(probability, accepted, gain, reading, chosen, filled, listed, k)
-        if not changed and not moved:
-            break
-    _shares(probability, accepted, gain, reading, chosen, value, filled)
     return filled
 
 
@@ -290,7 +361,7 @@ def _best_choice(
     members, n = accepted.shape
     worth = np.zeros(n)
     for m in range(members):
-        weight, after = reach[m], following[m] if len(following) else 0.0
+        weight, after = reach[m], following[m]
         for c in range(n):
             worth[c] += weight * accepted[m, c] * (gain[m, c] - after)
     best = LEAST
@@ -359,7 +430,7 @@ def list_value(probability: Any, accepted: Any, gain: Any, reading: Any, chosen:
 
 @subroutine
 def _move(
-    probability: Any, accepted: Any, gain: Any, reading: Any, chosen: Any, filled: Any, listed: Any, k: Any
+    probability: Any, accepted: Any, gain: Any, reading: Any, chosen: Any, filled: Any, listed: Any
 ) -> Any:
     """Exchange neighbours and remove suggestions while that increases V. Returns whether it did, and the length."""
     moved = False
@@ -385,6 +456,44 @@ def _move(
             best, moved = worth, True
         j -= 1
     return moved, filled
+
+
+@subroutine
+def _insert(
+    probability: Any, accepted: Any, gain: Any, reading: Any, chosen: Any, filled: Any, listed: Any
+) -> Any:
+    """Insert the suggestion that increases V most, where there is room. Returns the number inserted, 0 or 1."""
+    members, n = accepted.shape
+    if filled == len(chosen) or filled == n:
+        return 0
+    following, later = np.zeros((filled + 1, members)), np.zeros((filled + 1, members))
+    for j in range(filled - 1, -1, -1):
+        for m in range(members):
+            a, worth = accepted[m, chosen[j]], gain[m, chosen[j]]
+            taken, moved = reading[j] * a, reading[j + 1] * a
+            following[j, m] = taken * worth + (1.0 - taken) * following[j + 1, m]
+            later[j, m] = moved * worth + (1.0 - moved) * later[j + 1, m]
+    best, place, choice = 1e-9, -1, -1
+    reach = probability.astype(np.float64)
+    for j in range(filled + 1):
+        lost = 0.0
+        added = np.zeros(n)
+        for m in range(members):
+            lost += reach[m] * (following[j, m] - later[j, m])
+            for c in range(n):
+                added[c] += reach[m] * reading[j] * accepted[m, c] * (gain[m, c] - later[j, m])
+        for c in range(n):
+            if not listed[c] and added[c] - lost > best:
+                best, place, choice = added[c] - lost, j, c
+        if j < filled:
+            for m in range(members):
+                reach[m] *= 1.0 - reading[j] * accepted[m, chosen[j]]
+    if choice < 0:
+        return 0
+    for j in range(filled, place, -1):
+        chosen[j] = chosen[j - 1]
+    chosen[place], listed[choice] = choice, True
+    return 1
 
 
 @subroutine

@@ -6,21 +6,16 @@ from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
-from wayword.completion.blending import mix_acceptance
 from wayword.completion.candidates import Candidates, Retriever
-from wayword.completion.diversify import diversify
-from wayword.completion.expected_utility import ExpectedUtilityRetriever, Intents
+from wayword.completion.expected_utility import ExpectedUtilityRetriever
 from wayword.logs.contexts import PREFIX
 from wayword.request import ANY
-from wayword.store.compressed_rows import WeightedRows
 
-NAMES = ("logged", "random", "popular", "retriever", "unbiased", "expected", "diverse", "oracle")
-DEFAULT = "expected"
+NAMES = ("logged", "random", "popular", "retriever", "unbiased", "expected", "wayword", "oracle")
+DEFAULT = "wayword"
 POOL = 50
-"""Number of queries of highest utility that acceptance and diversity choose from."""
+"""Number of candidates from which those that continue the text are kept."""
 
 
 class Policy(Protocol):
@@ -33,43 +28,13 @@ class Policy(Protocol):
 
 @dataclass(frozen=True)
 class Expected:
-    """Queries by expected utility, of all queries: the default policy.
-
-    `acceptance` weighs utility (0) against the probability that the user intends the query (1), each relative to the
-    best query (see `blending`). `diverse` maximises the utility of the list as a whole (see `diversify`).
-    """
+    """Queries by expected utility, of all queries: the paper's objective, for people who take what they are shown."""
 
     retriever: ExpectedUtilityRetriever
-    acceptance: float = 0.0
-    diverse: bool = False
-    exposures: csr_array | None = None
-    same: NDArray[np.int32] | None = None
 
     def complete(self, contexts: pa.Table, k: int, *, mode: str = ANY) -> Candidates:
         """See `Policy.complete`."""
-        if not self.acceptance and not self.diverse:
-            return self.retriever.retrieve(contexts, k, mode)
-        intents = self.retriever.intents(contexts)
-        candidates = self.retriever.score(contexts, intents, max(k, POOL), intents.within(mode))
-        if self.acceptance:
-            candidates = self._mixed(contexts, intents, candidates, max(k, POOL), mode)
-        if self.diverse and self.exposures is not None:
-            demand = self.retriever.demand(contexts, intents)
-            return diversify(candidates, demand, self.exposures, k, same=self.same)
-        return candidates.top(k)
-
-    def _mixed(
-        self, contexts: pa.Table, intents: Intents, useful: Candidates, k: int, mode: str
-    ) -> Candidates:
-        probable = self.retriever.most_probable(intents, k, mode)
-        rows = WeightedRows(
-            np.searchsorted(probable.context, np.arange(contexts.num_rows + 1)).astype(np.int64),
-            probable.query,
-            probable.score,
-        )
-        return mix_acceptance(
-            useful, self.retriever.score(contexts, intents, k, rows), probable, self.acceptance
-        )
+        return self.retriever.retrieve(contexts, k, mode)
 
 
 @dataclass(frozen=True)

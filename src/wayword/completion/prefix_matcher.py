@@ -72,6 +72,11 @@ class PrefixMatcher:
         words = WordIndex.build([texts[number] for number in numbers.tolist()])
         return cls(code_points(texts), numbers.astype(np.int32), words)
 
+    @property
+    def spelling(self) -> CompressedRows:
+        """The code points of each text."""
+        return self._texts
+
     @cached_property
     def _trie(self) -> Trie:
         """Trie of the matchable texts, built on first use: loading compiled code takes longer than opening an index."""

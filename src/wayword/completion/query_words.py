@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from wayword.rankings.terms import query_terms
 from wayword.store.compressed_rows import CompressedRows, WeightedRows
 
-
 FormOf = Callable[[Sequence[str], NDArray[np.int64]], NDArray[np.int32]]
 """Numbers distinct words, given how often each occurs, so that forms of one word have the same number."""
 

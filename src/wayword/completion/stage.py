@@ -1,24 +1,29 @@
-"""completion: builds the expected-utility retriever, which completes any typed text.
+"""completion: everything that completes a typed text but the demand, which is stored once.
 
-Adds to the demand the index of query texts, the probability of each prefix, the prefixes that the log recorded, and the
-factors of context columns.
+The index of query texts, the probability of each prefix, the prefixes that the log recorded, the factors of context
+columns; and for the lists that are served, the queries as suggestions, the acceptance model and the keystroke value.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from wayword.completion import retriever_io
+from wayword.completion import keystroke_value, list_policy_io, retriever_io
+from wayword.completion.acceptance import PRIOR, Acceptance
 from wayword.completion.context_affinity import Affinity
 from wayword.completion.context_choice import ContextClicks, choose
 from wayword.completion.expected_utility import ExpectedUtilityRetriever, RecordedPrefixes
-from wayword.completion.popular import popularity
+from wayword.completion.list_policy import ListPolicy
+from wayword.completion.popular import PopularRetriever, popularity
 from wayword.completion.prefix_matcher import PrefixMatcher
+from wayword.completion.query_words import QueryWords
 from wayword.completion.sparse_topk import DemandGraph
-from wayword.config import PrefixConfig
+from wayword.completion.suggested_queries import SuggestedQueries
+from wayword.config import CompletionConfig, PrefixConfig
 from wayword.demand.artefact import EARLY
 from wayword.engines import Engine, tables
 from wayword.engines.tables import tables_in
@@ -27,24 +32,38 @@ from wayword.logs.contexts import PREFIX
 from wayword.logs.prefixes import table_of_cuts
 from wayword.progress import Progress
 from wayword.store.compressed_rows import WeightedRows
+from wayword.store.input_file import InputFile
 from wayword.store.stage import Folders, Report, threads
 
+STEPS = 4
+DEFAULT_KEYSTROKE_VALUE = 0.8
+"""The keystroke value where there are no held-out searches to choose it."""
 
-def write(out: Path, at: Folders, config: PrefixConfig, progress: Progress) -> Report:
-    """Fill `out` with all parts of the retriever but the demand, which is stored once."""
+
+def write(
+    out: Path,
+    at: Folders,
+    prefixes: PrefixConfig,
+    config: CompletionConfig,
+    *,
+    acceptance: InputFile | None = None,
+    progress: Progress,
+) -> Report:
+    """Fill `out`; see the top of the file. `acceptance` is a file of `Acceptance.save`."""
     texts = tables.read(at["rankings"], "queries")["text"].to_pylist()
     contexts = contexts_stage.load(at["contexts"])
     graph, own_utility = retriever_io.load_graph(at["demand"], len(texts))
     with tables_in(out) as engine:
-        tables.fetch(engine, at["rankings"], "numbered_searches", "numbered_clicks")
+        tables.fetch(engine, at["rankings"], "numbered_searches", "numbered_clicks", "rankings")
         tables.fetch(engine, at["contexts"], "instances")
         tables.fetch(engine, at["propensity"], "propensity")
         recorded = _recorded(engine, len(texts))
         clicks = ContextClicks.read(engine, contexts) if contexts.column_names != [PREFIX] else None
-    progress.advance(1, 3)
+        held_out = _held_out(engine)
+    progress.advance(1, STEPS)
     returned = np.bincount(graph.exposure.values, minlength=len(texts)) > 0
-    matcher, probability = PrefixMatcher.build(texts, returned), _prefix_probability(texts, config)
-    progress.advance(2, 3)
+    matcher, probability = PrefixMatcher.build(texts, returned), _prefix_probability(texts, prefixes)
+    progress.advance(2, STEPS)
 
     def assemble(
         graph: DemandGraph, own_utility: NDArray[np.float32], context: Mapping[str, Affinity]
@@ -55,7 +74,7 @@ def write(out: Path, at: Folders, config: PrefixConfig, progress: Progress) -> R
             graph,
             prefix_probability=probability,
             own_utility=own_utility,
-            popularity=np.zeros(len(texts), np.int64),
+            popularity=popularity(at["rankings"], "retriever"),
             recorded=recorded,
             threads=threads(),
             **context,
@@ -70,8 +89,41 @@ def write(out: Path, at: Folders, config: PrefixConfig, progress: Progress) -> R
         for kind, strength in strengths.items()
         if clicks
     }
-    retriever_io.save_matching(assemble(graph, own_utility, context), out)
-    return {"context": strengths}
+    retriever = assemble(graph, own_utility, context)
+    retriever_io.save_matching(retriever, out)
+    progress.advance(3, STEPS)
+    model = Acceptance.load(acceptance.opened) if acceptance else PRIOR
+    policy = ListPolicy(retriever, _suggested(texts, retriever), model, DEFAULT_KEYSTROKE_VALUE)
+    report: Report = {"context": strengths}
+    if config.keystroke_value != "auto":
+        policy = replace(policy, keystroke_value=config.keystroke_value)
+    elif len(held_out):
+        popular = PopularRetriever(texts, retriever.popularity).retrieve
+        chosen, tried = keystroke_value.choose(
+            lambda value: replace(policy, keystroke_value=value), popular, held_out
+        )
+        policy = replace(policy, keystroke_value=chosen)
+        report["keystrokes relative to most popular completion"] = {f"{v:.3g}": n for v, n in tried.items()}
+    list_policy_io.save(policy, out)
+    return {**report, "keystroke value": policy.keystroke_value}
+
+
+def _suggested(texts: Sequence[str], retriever: ExpectedUtilityRetriever) -> SuggestedQueries:
+    return SuggestedQueries.of(texts, retriever.graph.exposure, QueryWords.of(texts))
+
+
+def _held_out(engine: Engine) -> NDArray[np.int64]:
+    """Read the queries of some searches of the ranker's split, chosen by md5."""
+    rows = engine.arrow(
+        f"""SELECT query FROM numbered_searches WHERE split = 'ranker' AND query IN (SELECT query FROM rankings)
+            ORDER BY md5(search_id), search LIMIT {keystroke_value.SESSIONS}"""
+    )
+    return rows["query"].to_numpy().astype(np.int64)
+
+
+def load_lists(at: Folders, *, threads: int = 1) -> ListPolicy:
+    """Map the policy of a workspace into memory."""
+    return list_policy_io.load(at["completion"], load(at, threads=threads))
 
 
 def load(at: Folders, *, threads: int = 1) -> ExpectedUtilityRetriever:

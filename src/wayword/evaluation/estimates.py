@@ -46,7 +46,7 @@ def lists_at_cutoffs(outcome: Outcomes) -> dict[tuple[str, int], Floats]:
 
 
 _NUMBERS = [(name, pa.float64()) for name in ("value", "low", "high")]
-_ESTIMATES = pa.schema(
+ESTIMATES = pa.schema(
     [
         ("policy", pa.string()),
         ("metric", pa.string()),
@@ -69,7 +69,7 @@ def estimate(
     Both are empty if the logged queries of the test searches have no utility.
     """
     if not outcome.own.sum() > 0:
-        return _ESTIMATES.empty_table(), _DIFFERENCES.empty_table()
+        return ESTIMATES.empty_table(), _DIFFERENCES.empty_table()
     columns = {UTILITY: at_cutoffs(outcome)}
     if LIST_UTILITY in metrics and outcome.list_utility:
         columns[LIST_UTILITY] = lists_at_cutoffs(outcome)
@@ -111,7 +111,7 @@ def _estimates(
             "effective_n": np.divide(sums**2, squares, out=np.zeros_like(sums), where=squares > 0),
             "share_bounded": [outcome.bounded.get(name, 0.0) for name, _ in keys],
         },
-        schema=_ESTIMATES,
+        schema=ESTIMATES,
     )
 
 

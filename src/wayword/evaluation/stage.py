@@ -1,5 +1,5 @@
-"""Stage `estimates`: every policy on the test searches in both modes, with intervals and paired differences; the dial
-between utility and acceptance; and, in a simulated world, the recall of the candidate sources."""
+"""Stage `estimates`: every policy on the test searches in both modes, with intervals and paired differences; typing
+sessions for several kinds of people; and, in a simulated world, the recall of the candidate sources."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
+from wayword.bootstrap import interval, resample
 from wayword.completion import stage as completion
 from wayword.completion.candidates import SOURCES, Candidates
-from wayword.completion.diversify import near_duplicates
+from wayword.completion.list_policy import ListPolicy
 from wayword.completion.policies import (
     DEFAULT,
     POOL,
@@ -24,14 +24,15 @@ from wayword.completion.policies import (
     filter_by_prefix,
 )
 from wayword.completion.popular import PopularRetriever
-from wayword.config import Config
+from wayword.config import Config, EvaluationConfig
 from wayword.engines import Engine
 from wayword.engines.tables import fetch_numbered, tables_in
-from wayword.evaluation import conventional
+from wayword.evaluation import conventional, typing_sessions
 from wayword.evaluation.ceiling import ceiling
-from wayword.evaluation.estimates import METRICS, at_cutoffs, estimate
-from wayword.evaluation.outcomes import Outcomes, outcomes
+from wayword.evaluation.estimates import ESTIMATES, METRICS, estimate
+from wayword.evaluation.outcomes import outcomes
 from wayword.evaluation.recall import recall
+from wayword.evaluation.typing_sessions import PEOPLE, Replayed, Row, Sessions, Shown
 from wayword.logs import contexts_stage
 from wayword.progress import Progress
 from wayword.request import ANY, MODES, PREFIXED
@@ -43,8 +44,7 @@ from wayword.store.stage import (
 )
 from wayword.utility import CUTOFFS, DEEPEST, Measure
 
-POPULAR, DIVERSE = "popular", "diverse"
-DIAL = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
+POPULAR, EXPECTED = "popular", "expected"
 
 
 class LoadPolicies(Protocol):
@@ -57,17 +57,13 @@ class LoadPolicies(Protocol):
 
 def load_policies(at: Folders, config: Config, *, threads: int = 1) -> Mapping[str, Policy]:  # noqa: ARG001
     """Read the policies that Wayword serves, and most popular completion; see `LoadPolicies`."""
-    retriever = completion.load(at, threads=threads)
-    texts, returned = retriever.texts, retriever.graph.exposure
+    lists = completion.load_lists(at, threads=threads)
+    retriever = lists.retriever
+    popular = RetrieverPolicy(PopularRetriever(retriever.texts, retriever.popularity))
     return {
-        POPULAR: PrefixFiltered(RetrieverPolicy(PopularRetriever(texts, retriever.popularity)), texts, POOL),
-        DEFAULT: Expected(retriever),
-        DIVERSE: Expected(
-            retriever,
-            diverse=True,
-            exposures=csr_array(returned.matrix(len(texts)).T),
-            same=near_duplicates(texts),
-        ),
+        POPULAR: PrefixFiltered(popular, retriever.texts, POOL),
+        EXPECTED: Expected(retriever),
+        DEFAULT: lists,
     }
 
 
@@ -81,7 +77,7 @@ def write(
     load: LoadPolicies = load_policies,
     progress: Progress,
 ) -> Report:
-    """Write `estimates`, `differences`, `dial` and `recall`.
+    """Write `estimates`, `differences`, `people`, `curve` and `recall`.
 
     It evaluates the served policy, the default one, and those named in `[evaluation] compare`.
     """
@@ -112,12 +108,20 @@ def write(
             for mode in MODES
         }
         progress.advance(len(policies) + 2, steps)
-        dial = _dial(engine, cast(Expected, policies[DEFAULT]), typed, numbers, measure)
+        searched = {
+            mode: _conventional(engine, lists[mode], numbers, mode, config.evaluation) for mode in MODES
+        }
+        sessions = _sessions(
+            engine, policies, cast(ListPolicy, known[DEFAULT]), typed.schema, config, measure
+        )
     tested = {mode: estimate(outcome, config.evaluation, METRICS) for mode, outcome in results.items()}
-    for place, name in enumerate(("estimates", "differences")):
-        parts = [_marked(tables_of[place], mode) for mode, tables_of in tested.items()]
-        pq.write_table(pa.concat_tables(parts), out / f"{name}.parquet")
-    pq.write_table(dial, out / "dial.parquet")
+    measured = [_marked(estimates, mode) for mode, (estimates, _) in tested.items()]
+    compared = [_marked(differences, mode) for mode, (_, differences) in tested.items()]
+    expected = [row for row in sessions.estimates if row["people"] == typing_sessions.MODEL]
+    rows = [*searched[ANY], *searched[PREFIXED], *expected]
+    pq.write_table(pa.concat_tables([*measured, _as_estimates(rows)]), out / "estimates.parquet")
+    pq.write_table(pa.concat_tables(compared), out / "differences.parquet")
+    sessions.write(out)
     pq.write_table(
         pa.table({"source": list(recalls), "recall": pa.array(recalls.values(), pa.float64())}),
         out / "recall.parquet",
@@ -146,60 +150,92 @@ def _in_mode(policy: Policy, wide: Candidates, typed: pa.Table, mode: str) -> Ca
     """The list of a policy in a mode, derived from its long list where possible."""
     if isinstance(policy, PrefixFiltered):
         return wide if mode == ANY else filter_by_prefix(wide, typed, policy.texts)
-    return (
-        wide
-        if mode == ANY and not getattr(policy, "diverse", False)
-        else policy.complete(typed, DEEPEST, mode=mode)
-    )
+    if mode == ANY and not isinstance(policy, ListPolicy):  # a list is chosen as a whole, for its length
+        return wide
+    return policy.complete(typed, DEEPEST, mode=mode)
 
 
 def _recalls(wide: dict[str, Candidates], best: Candidates) -> dict[str, float]:
     """Recall of the ceiling's first ten queries: of each source, and of all together. `graph` are prefix matches; the
-    other match sources of the default policy are `fuzzy`."""
+    other match sources of the policy `expected` are `fuzzy`."""
     sources: dict[str, Candidates] = {name: wide[name] for name in ("popular", "retriever") if name in wide}
-    source = wide[DEFAULT].source
+    source = wide[EXPECTED].source if EXPECTED in wide else None
     if source is not None:
         exact = source == SOURCES.index("graph")
         sources |= {
-            "graph": wide[DEFAULT].take(np.flatnonzero(exact)),
-            "fuzzy": wide[DEFAULT].take(np.flatnonzero(~exact)),
+            "graph": wide[EXPECTED].take(np.flatnonzero(exact)),
+            "fuzzy": wide[EXPECTED].take(np.flatnonzero(~exact)),
         }
     each = {name: recall(best, source) for name, source in sources.items()}
     return {**each, "together": recall(best, *sources.values())}
 
 
-def _dial(
-    engine: Engine, policy: Expected, typed: pa.Table, numbers: NDArray[np.int32], measure: Measure
-) -> pa.Table:
-    """Table (acceptance, k, utility, mrr, success): utility and conventional metrics at each setting of the dial."""
-    lists = {
-        str(share): Expected(policy.retriever, acceptance=share).complete(typed, DEEPEST) for share in DIAL
-    }
-    outcome = outcomes(engine, lists, None, numbers, measure)
+def _as_estimates(rows: list[Row]) -> pa.Table:
+    """Rows of other metrics as the table `estimates`."""
+    columns = [*ESTIMATES.names, "mode"]
+    full = [{"effective_n": float(row["n"]), "share_bounded": 0.0, **row} for row in rows]
+    schema = ESTIMATES.append(pa.field("mode", pa.string()))
+    return pa.Table.from_pylist([{name: row[name] for name in columns} for row in full], schema)
+
+
+def _conventional(
+    engine: Engine,
+    lists: Mapping[str, Candidates],
+    numbers: NDArray[np.int32],
+    mode: str,
+    config: EvaluationConfig,
+) -> list[Row]:
+    """MRR@k and Success@k of each policy, with intervals."""
     searches = engine.arrow("SELECT context, query FROM test_searches ORDER BY place")
     row, query = np.searchsorted(numbers, searches["context"].to_numpy()), searches["query"].to_numpy()
-    utility = at_cutoffs(outcome)
-    rows = []
-    for share in DIAL:
-        position = conventional.positions_of(lists[str(share)], row, query)
-        rows += [
-            {
-                "acceptance": share,
-                "k": k,
-                "utility": _mean(utility[str(share), k], outcome),
-                "mrr": float(conventional.reciprocal_rank(position, k).mean())
-                if len(position)
-                else float("nan"),
-                "success": float(conventional.success(position, k).mean()) if len(position) else float("nan"),
-            }
-            for k in CUTOFFS
-        ]
-    return pa.Table.from_pylist(rows)
+    if not len(query):
+        return []
+    position = {name: conventional.positions_of(listed, row, query) for name, listed in lists.items()}
+    metrics = {"mrr": conventional.reciprocal_rank, "success": conventional.success}
+    keys = [(name, metric, k) for name in position for metric in metrics for k in CUTOFFS]
+    values = np.column_stack([metrics[metric](position[name], k) for name, metric, k in keys]).astype(float)
+    low, high = interval(resample(values, np.ones(len(query)), config), config.level)
+    return [
+        {
+            "policy": name,
+            "metric": metric,
+            "k": k,
+            "value": v,
+            "low": a,
+            "high": b,
+            "n": len(query),
+            "mode": mode,
+        }
+        for (name, metric, k), v, a, b in zip(
+            keys, values.mean(axis=0).tolist(), low.tolist(), high.tolist(), strict=True
+        )
+    ]
 
 
-def _mean(values: NDArray[np.float64], outcome: Outcomes) -> float:
-    total = float(outcome.own.sum())
-    return float(values.sum()) / total if total > 0 else float("nan")
+def _sessions(
+    engine: Engine,
+    policies: Mapping[str, Policy],
+    model: ListPolicy,
+    contexts: pa.Schema,
+    config: Config,
+    measure: Measure,
+) -> Replayed:
+    """Typing sessions of every policy in both modes, for all kinds of people, and the curve of keystroke values."""
+    sessions = Sessions.read(engine, model.retriever.texts, contexts, measure, config.evaluation.sessions)
+    estimates, differences = [], []
+    for mode in MODES:
+        shown = {
+            name: Shown.of(engine, sessions, policy, model, measure, mode)
+            for name, policy in policies.items()
+        }
+        for people in PEOPLE:
+            replays = {name: lists.replay(sessions, model, people) for name, lists in shown.items()}
+            found, compared = typing_sessions.estimate(
+                replays, sessions, config.evaluation, mode=mode, people=people
+            )
+            estimates += found
+            differences += compared
+    return Replayed(estimates, differences, typing_sessions.curve(engine, sessions, model, measure, ANY))
 
 
 def contexts_tested(engine: Engine) -> NDArray[np.int32]:

@@ -1,6 +1,6 @@
 """Build an index from a workspace: filter private queries, choose the contexts with precomputed lists, write them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -11,14 +11,16 @@ from numpy.typing import NDArray
 
 from wayword import __version__
 from wayword.completion import stage as completion
-from wayword.completion.diversify import near_duplicates
 from wayword.completion.expected_utility import ExpectedUtilityRetriever, RecordedPrefixes
+from wayword.completion.list_policy import ListPolicy
+from wayword.completion.policies import Expected
 from wayword.completion.popular import popularity
 from wayword.completion.prefix_matcher import PrefixMatcher
 from wayword.completion.sparse_topk import DemandGraph
+from wayword.completion.suggested_queries import HIDDEN
 from wayword.config import IndexConfig
 from wayword.engines import tables
-from wayword.index.content import Content, ListedContexts
+from wayword.index.content import Content, ListedContexts, ServedPolicy
 from wayword.index.index import FORMAT
 from wayword.index.keys import Columns
 from wayword.index.overrides import Overrides
@@ -80,17 +82,45 @@ def _write(
 ) -> Report:
     queries = _served_queries(workspace, config, overrides)
     stages = ("rankings", "demand", "completion")
-    whole = completion.load({stage: workspace.folder(stage) for stage in stages}, threads=threads())
-    retriever = _public_retriever(whole, queries)
+    whole = completion.load_lists({stage: workspace.folder(stage) for stage in stages}, threads=threads())
+    retriever = _public_retriever(whole.retriever, queries)
+    policy, live = _policies(whole, retriever, queries.private, config)
     content = Content(
         ["" if gone else text for text, gone in zip(queries.shown, queries.private.tolist(), strict=True)],
-        retriever,
+        policy,
+        live,
         _listed_contexts(workspace, retriever, queries),
-        _pages(workspace, whole.graph.exposure, queries),
-        near_duplicates(queries.texts) if config.policy == "diverse" else None,
+        _pages(workspace, whole.retriever.graph.exposure, queries),
         list(context_columns(workspace.folder("log"))),
     )
     return {**content.write(folder, config, progress), "withheld queries": int(queries.private.sum())}
+
+
+def _policies(
+    whole: ListPolicy, public: ExpectedUtilityRetriever, private: NDArray[np.bool_], config: IndexConfig
+) -> tuple[ServedPolicy, ServedPolicy]:
+    """The policy that computes the stored lists, and the one that is stored for other texts.
+
+    What private queries say about demand counts in the stored lists, which do not show them; the stored policy knows
+    nothing of them.
+    """
+    if config.policy == "expected":
+        return Expected(public), Expected(public)
+    known = whole.queries
+    shown_as = np.where((known.shown_as >= 0) & private[known.shown_as], HIDDEN, known.shown_as)
+    shown_as = np.where(private & (shown_as >= 0), HIDDEN, shown_as).astype(np.int32)
+    queries = replace(known, shown_as=shown_as)
+    policy = replace(whole, queries=queries)
+    if not private.any():
+        return policy, policy
+    words, pages = known.words.words, known.pages
+    without = replace(
+        queries,
+        words=replace(known.words, words=words.select(~private[words.owner])),
+        pages=pages.select(~private[pages.owner]),
+        spelling=public.matcher.spelling,
+    )
+    return policy, replace(policy, retriever=public, queries=without)
 
 
 def _pages(workspace: Workspace, exposure: WeightedRows, queries: ServedQueries) -> Pages:

@@ -9,13 +9,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from wayword import __version__
-from wayword.completion import retriever_io as saved
-from wayword.completion.expected_utility import ExpectedUtilityRetriever
+from wayword.completion import list_policy_io, retriever_io
+from wayword.completion.list_policy import ListPolicy
 from wayword.completion.policies import Expected
 from wayword.config import IndexConfig
 from wayword.index import completion_lists as lists
 from wayword.index.completion_lists import Lists
-from wayword.index.index import ABOUT, FORMAT, LIVE, PAGES, served_policy
+from wayword.index.index import ABOUT, FORMAT, LIVE, PAGES
 from wayword.index.keys import Columns
 from wayword.index.pages import Pages
 from wayword.progress import SILENT, Progress
@@ -24,6 +24,7 @@ from wayword.store.stage import Report
 from wayword.store.strings import Strings
 
 BATCH = 4096
+ServedPolicy = ListPolicy | Expected
 
 
 @dataclass(frozen=True)
@@ -42,39 +43,38 @@ class Content:
 
     shown: list[str]
     """The displayed text of each query; empty for private ones."""
-    retriever: ExpectedUtilityRetriever
+    policy: ServedPolicy
+    """Computes the lists, of all queries."""
+    live: ServedPolicy
+    """Completes other texts, without private queries."""
     listed: ListedContexts
     pages: Pages
-    same: NDArray[np.int32] | None = None
-    """Near-duplicate group of each query; the policy `diverse` lists at most one query per group."""
     context: list[str] = field(default_factory=list)
     """The log's context columns."""
 
     def write(self, folder: Path, config: IndexConfig, progress: Progress = SILENT) -> Report:
         """Compute all lists and write the files of a version into `folder`."""
-        policy = served_policy(self.retriever, config.policy, config.acceptance, self.same)
-        listed = self.listed
+        listed, retriever = self.listed, self.live.retriever
         shown = Strings.of(text.replace("\n", " ") for text in self.shown)
         lists.write(
             folder,
             listed.keys,
             {mode: listed.row + number * listed.contexts.num_rows for number, mode in enumerate(MODES)},
-            _lists(policy, listed.contexts, config.kept, progress),
+            _lists(self.policy, listed.contexts, config.kept, progress),
             shown,
         )
         shown.save(folder, "shown")
-        Strings.of(self.retriever.texts).save(folder, "texts")
-        np.save(folder / "popularity.npy", self.retriever.popularity, allow_pickle=False)
-        if self.same is not None:
-            np.save(folder / "same.npy", self.same, allow_pickle=False)
+        Strings.of(retriever.texts).save(folder, "texts")
+        np.save(folder / "popularity.npy", retriever.popularity, allow_pickle=False)
         self.pages.save(folder / PAGES)
         (folder / LIVE).mkdir()
-        saved.save(self.retriever, folder / LIVE)
+        retriever_io.save(retriever, folder / LIVE)
+        if isinstance(self.live, ListPolicy):
+            list_policy_io.save(self.live, folder / LIVE)
         about = {
             "format": FORMAT,
             "wayword": __version__,
             "policy": config.policy,
-            "acceptance": config.acceptance,
             "kept": config.kept,
             "columns": listed.columns.values,
             "context": self.context,
@@ -83,7 +83,7 @@ class Content:
         return {"queries": len(self.shown), "texts": len(listed.keys), "lists": 2 * listed.contexts.num_rows}
 
 
-def _lists(policy: Expected, contexts: pa.Table, kept: int, progress: Progress) -> Lists:
+def _lists(policy: ServedPolicy, contexts: pa.Table, kept: int, progress: Progress) -> Lists:
     """The lists of all contexts, mode after mode. Each batch runs through all modes in turn, so it is matched once."""
     parts: dict[str, list[Lists]] = {mode: [] for mode in MODES}
     for first in range(0, contexts.num_rows, BATCH):

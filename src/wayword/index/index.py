@@ -20,14 +20,13 @@ from wayword.store.artefact import read_object, report_of
 from wayword.store.strings import Strings
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from wayword.completion.expected_utility import ExpectedUtilityRetriever
+    from wayword.completion.list_policy import ListPolicy
     from wayword.completion.policies import Expected
     from wayword.completion.popular import PopularRetriever
     from wayword.index.pages import Pages
 
-FORMAT = 4
+FORMAT = 5
 ABOUT, LIVE, PAGES = "about.json", "live", "pages"
 MANY = 20
 _OPENING = Lock()
@@ -102,18 +101,20 @@ class Index:
         return PopularRetriever(self.texts, self.popularity, cached=0)
 
     @cached_property
-    def _policy(self) -> "Expected":
-        name = self.about["policy"]
-        same = self._part(self._near_duplicates) if name == "diverse" else None
-        return served_policy(self.retriever, name, float(self.about["acceptance"]), same)
+    def policy(self) -> "ListPolicy | Expected":
+        """The policy that computes lists that are not stored."""
+        from wayword.completion import list_policy_io
+        from wayword.completion.policies import Expected
 
-    def _near_duplicates(self) -> "NDArray[np.int32]":
-        return load_array(self._folder / "same.npy", np.int32, shape=(len(self.texts),))
+        retriever = self.retriever
+        if self.about["policy"] == "expected":
+            return Expected(retriever)
+        return self._part(lambda: list_policy_io.load(self._folder / LIVE, retriever))
 
     @property
     def loaded(self) -> tuple[str, ...]:
         """The parts that were loaded."""
-        return tuple(part for part in ("pages", "retriever", "_policy") if part in vars(self))
+        return tuple(part for part in ("pages", "retriever", "policy") if part in vars(self))
 
     def like(self, earlier: "Index") -> "Index":
         """Load the parts that the earlier version had loaded, so that no request waits for them. Returns itself."""
@@ -179,15 +180,12 @@ class Index:
     ) -> list[Completion]:
         """Compute a list with the retriever."""
         most = min(k + len(hidden), max(k, MAX_CANDIDATES))
-        policy = self._policy
-        if (
-            policy.acceptance
-            or policy.diverse
-            or any(context.get(column) is not None for column in self.columns.values)
+        if self.about["policy"] == "expected" and not any(
+            context.get(column) is not None for column in self.columns.values
         ):
-            candidates = policy.complete(self.columns.table([typed], context), most, mode=mode)
+            candidates = self.retriever.retrieve_text(typed, most, mode)
         else:
-            candidates = policy.retriever.retrieve_text(typed, most, mode)
+            candidates = self.policy.complete(self.columns.table([typed], context), most, mode=mode)
         rows = zip(candidates.query.tolist(), candidates.score.tolist(), candidates.sources(), strict=True)
         return [
             Completion(self.shown[query], score, source)
@@ -205,17 +203,3 @@ def _opened(folder: Path, read: Callable[[], Part]) -> Part:
         raise WorkspaceError(
             f"The index {folder} cannot be opened: {problem}. Build it again with `wayword index`."
         ) from problem
-
-
-def served_policy(
-    retriever: "ExpectedUtilityRetriever", name: str, acceptance: float, same: "NDArray[np.int32] | None"
-) -> "Expected":
-    """The served policy: expected utility, diversified if `name` is "diverse"."""
-    from scipy.sparse import csr_array
-
-    from wayword.completion.policies import Expected
-
-    if name != "diverse":
-        return Expected(retriever, acceptance)
-    exposures = csr_array(retriever.graph.exposure.matrix(retriever.graph.universe).T)
-    return Expected(retriever, acceptance, diverse=True, exposures=exposures, same=same)

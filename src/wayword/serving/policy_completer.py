@@ -1,14 +1,13 @@
 """Completions of any policy of a workspace, to compare policies."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from wayword.completion.completion import Completion
-from wayword.completion.policies import DEFAULT, Expected, Policy
+from wayword.completion.policies import DEFAULT, Policy
 from wayword.config import COMPARED
 from wayword.engines import tables
 from wayword.errors import WaywordError
@@ -49,16 +48,13 @@ class PolicyCompleter:
         context: Mapping[str, Any] | None = None,
         policy: str = DEFAULT,
         mode: str = ANY,
-        acceptance: float = 0.0,
     ) -> list[Completion]:
         """At most k completions of a typed text, best first; `context` gives the log's extra columns, if known.
 
         Mode "prefix" returns only queries that begin with the typed text (or its correction), "any" every query that
-        leads there. `acceptance` moves `expected` and `diverse` from utility (0) to the probability of the query (1).
+        leads there.
         """
-        return self.complete_many(
-            [prefix], k, context=context, policy=policy, mode=mode, acceptance=acceptance
-        )[0]
+        return self.complete_many([prefix], k, context=context, policy=policy, mode=mode)[0]
 
     def complete_many(
         self,
@@ -68,7 +64,6 @@ class PolicyCompleter:
         context: Mapping[str, Any] | None = None,
         policy: str = DEFAULT,
         mode: str = ANY,
-        acceptance: float = 0.0,
     ) -> list[list[Completion]]:
         """One list for each typed text, independent of the others."""
         if policy not in self._policies:
@@ -76,10 +71,7 @@ class PolicyCompleter:
             raise WaywordError(f"Found policy {policy!r}; expected one of {', '.join(self._policies)}.{hint}")
         for prefix in prefixes:
             check_request(prefix, k, mode)
-        chosen = self._policies[policy]
-        if acceptance:
-            chosen = _dialled(chosen, policy, acceptance)
-        candidates = chosen.complete(self._contexts(prefixes, context or {}), k, mode=mode)
+        candidates = self._policies[policy].complete(self._contexts(prefixes, context or {}), k, mode=mode)
         lists: list[list[Completion]] = [[] for _ in prefixes]
         rows = zip(
             candidates.context.tolist(),
@@ -101,16 +93,6 @@ class PolicyCompleter:
         for name, kind in self._columns.items():
             columns[name] = pa.array([_value(name, context.get(name), kind)] * len(prefixes), kind)
         return pa.table(columns)
-
-
-def _dialled(policy: Policy, name: str, acceptance: float) -> Policy:
-    if not 0 <= acceptance <= 1:
-        raise WaywordError(f"Found acceptance = {acceptance}; expected a number between 0 and 1.")
-    if not isinstance(policy, Expected):
-        raise WaywordError(
-            f"The policy {name!r} has no dial between utility and acceptance; {DEFAULT!r} has."
-        )
-    return replace(policy, acceptance=acceptance)
 
 
 def _value(name: str, given: Any, kind: pa.DataType) -> Any:

@@ -5,11 +5,10 @@ from typing import Any, Literal
 
 import msgspec
 
-ScoreMeaning = Literal["expected_utility", "added_utility", "blend", "search_share"]
+ScoreMeaning = Literal["list_value", "expected_utility", "search_share"]
 SCORES: dict[ScoreMeaning, str] = {
+    "list_value": "The suggestion's share of the list's value, in searches found: 1 is what typing on finds.",
     "expected_utility": "Expected utility, relative to typing on: 1 is as useful as to type on.",
-    "added_utility": "Utility that the query adds to the queries above it, in expected clicks divided by propensity.",
-    "blend": "Mean of utility and probability, each relative to the best of the list, weighted by `acceptance`.",
     "search_share": "Share of the searches for queries that begin with the typed text.",
 }
 """The meanings that `score` may have. All scores of one response have the same."""
@@ -18,12 +17,10 @@ SCORES: dict[ScoreMeaning, str] = {
 def score_meaning(about: Mapping[str, Any]) -> ScoreMeaning:
     """The meaning of the scores of an index, by its settings.
 
-    >>> score_meaning({"policy": "expected", "acceptance": 0.0}), score_meaning({"policy": "diverse", "acceptance": 0})
-    ('expected_utility', 'added_utility')
+    >>> score_meaning({"policy": "expected"}), score_meaning({"policy": "wayword"})
+    ('expected_utility', 'list_value')
     """
-    if about["policy"] == "diverse":
-        return "added_utility"
-    return "blend" if about["acceptance"] else "expected_utility"
+    return "expected_utility" if about["policy"] == "expected" else "list_value"
 
 
 class CompletionBody(msgspec.Struct, gc=False):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from wayword.completion.policies import Policy, PrefixFiltered, RetrieverPolicy
 from wayword.completion.popular import PopularRetriever
-from wayword.evaluation.typing_outcomes import Lists
+from wayword.completion.typing_outcomes import Lists
 from wayword.logs.contexts import PREFIX
 from wayword.request import ANY
 from wayword.serving.completer import Completer, Served

@@ -9,7 +9,7 @@ takes it:
 
 and r_j = first · j^−power is the probability that position j is read. The laws are hidden from the product: nothing
 that learns imports this file. A name alone means fresh decisions at each keystroke, with `-once` one decision per
-suggestion and person (`evaluation.typing_outcomes` defines both).
+suggestion and person (`completion.typing_outcomes` defines both).
 """
 
 import difflib
@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wayword.errors import WaywordError
-from wayword.evaluation.typing_outcomes import (
+from wayword.completion.typing_outcomes import (
     Keystrokes,
     Lists,
     Outcomes,
@@ -29,6 +28,7 @@ from wayword.evaluation.typing_outcomes import (
     session_outcomes,
     take_probabilities,
 )
+from wayword.errors import WaywordError
 from wayword.simulation.queries import Queries
 
 Integers = NDArray[np.int64]

@@ -1,7 +1,7 @@
 """Typing sessions of simulated people, drawn from a world.
 
 A person has an intent: an intended query and relevant documents. They type the query letter by letter; at each text
-they see the list of a logging policy and may take a suggestion (`people`, `evaluation.typing_outcomes`), else they type
+they see the list of a logging policy and may take a suggestion (`people`, `completion.typing_outcomes`), else they type
 on and submit what they intended. On the result page of the issued query they examine one rank (`click_model`) and
 click if its document is relevant to *them*: a taken suggestion that does not return what they want gets no click.
 
@@ -15,8 +15,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from wayword.completion.typing_outcomes import Keystrokes, Lists
 from wayword.errors import WaywordError
-from wayword.evaluation.typing_outcomes import Keystrokes, Lists
 from wayword.simulation.click_model import draw, examination_probabilities
 from wayword.simulation.logging_policy import LoggingPolicy, lists_at, numbers_of
 from wayword.simulation.people import People

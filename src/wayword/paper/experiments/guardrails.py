@@ -4,12 +4,12 @@ from pathlib import Path
 
 import numpy as np
 
-from wayword.completion.blending import blend
 from wayword.engines import tables
 from wayword.engines.tables import fetch_numbered, tables_in
 from wayword.evaluation.conventional import conventional_metrics, positions_of, remaining
 from wayword.evaluation.estimates import at_cutoffs
 from wayword.paper import figures, results
+from wayword.paper.blending import blend
 from wayword.paper.experiments.comparisons import lists_of
 from wayword.paper.figures import Series
 from wayword.paper.report.exhibits import Section, Table

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from candidate_lists import Lists, as_candidates, lists_of
-from wayword.completion.blending import blend
+from wayword.paper.blending import blend
 from wayword.completion.candidates import Candidates
 from wayword.errors import WaywordError
 

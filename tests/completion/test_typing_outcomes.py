@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from wayword.evaluation.typing_outcomes import (
+from wayword.completion.typing_outcomes import (
     Keystrokes,
     Lists,
     Slots,

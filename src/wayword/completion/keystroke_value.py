@@ -1,0 +1,70 @@
+"""The keystroke value λ: chosen so that people type no more than with most popular completion.
+
+Searches of the training log that the lists do not know are typed letter by letter by people who accept and read as the
+acceptance model says. The larger λ, the fewer keystrokes; the smallest λ is chosen with which they type no more than
+with most popular completion, because it leaves most room for what they find.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from wayword.completion.candidates import Candidates
+from wayword.completion.list_policy import ListPolicy
+from wayword.completion.list_value import SHOWN
+from wayword.completion.typing_outcomes import Keystrokes, Lists, Slots, take_probabilities
+from wayword.logs.contexts import PREFIX
+from wayword.store.compressed_rows import CompressedRows
+
+VALUES = tuple(0.1 * 2 ** (step / 2) for step in range(12))
+"""The values that may be chosen: 0.1 to 4.5."""
+SESSIONS = 400
+"""Number of held-out searches that are typed."""
+Complete = Callable[[pa.Table, int], Candidates]
+
+
+def choose(
+    policy_of: Callable[[float], ListPolicy], popular: Complete, queries: NDArray[np.int64]
+) -> tuple[float, dict[float, float]]:
+    """Return the smallest value with which people type no more than with `popular`, and what they type with the values
+    that were tried, relative to `popular`. `queries` are those of the held-out searches.
+
+    If they type more with every value, it is the largest.
+    """
+    model = policy_of(VALUES[-1])
+    texts = [model.retriever.texts[query] for query in queries.tolist()]
+    keystrokes = Keystrokes.of(texts)
+    typed = pa.table({PREFIX: pa.array(keystrokes.texts, pa.string())})
+
+    def characters(complete: Complete) -> float:
+        lists = lists_shown(complete(typed, SHOWN), keystrokes.texts, model)
+        return expected_characters(model, queries, keystrokes, lists)
+
+    most = characters(popular)
+    tried: dict[float, float] = {}
+    low, high = 0, len(VALUES) - 1
+    while low < high:
+        middle = (low + high) // 2
+        tried[VALUES[middle]] = characters(policy_of(VALUES[middle]).complete) / max(most, 1e-12)
+        low, high = (low, middle) if tried[VALUES[middle]] <= 1.0 else (middle + 1, high)
+    return VALUES[low], tried
+
+
+def lists_shown(candidates: Candidates, texts: list[str], policy: ListPolicy) -> Lists:
+    """Convert candidates for texts to lists, with whether each suggestion continues its text."""
+    lengths = np.bincount(candidates.context, minlength=len(texts))
+    rows = CompressedRows.from_lengths(candidates.query.astype(np.int64), lengths)
+    return Lists(rows, policy.continues(texts, candidates))
+
+
+def expected_characters(
+    model: ListPolicy, queries: NDArray[np.int64], keystrokes: Keystrokes, lists: Lists
+) -> float:
+    """Return how many characters people type of these queries, on average, who behave as the policy's model says."""
+    slots = Slots.of(keystrokes, lists)
+    reading = model.acceptance.reading_at(int(slots.position.max(initial=0)) + 1)
+    taken = take_probabilities(slots, reading, model.accepted(queries, slots), once=False)
+    saved = (keystrokes.length[slots.session] - keystrokes.typed[slots.keystroke]) * taken
+    return float((keystrokes.length.sum() - saved.sum()) / max(len(queries), 1))

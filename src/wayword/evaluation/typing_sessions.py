@@ -1,0 +1,238 @@
+"""Typing sessions: test searches typed again letter by letter, with a policy's list shown at each text.
+
+    found       what people find, relative to typing on:
+                Σ_s (Σ_slots P(taken) û(s, q) + P(nothing taken) û(s, q̄)) / Σ_s û(s, q̄)
+    keystrokes  characters typed, relative to typing all
+    taken       share of searches in which a suggestion is taken
+
+û is the utility of the search's own clicks. Which suggestions people read and accept is assumed: by default as the
+acceptance model says. `PEOPLE` names other assumptions, under which a conclusion should hold as well.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from wayword.bootstrap import interval, resample
+from wayword.completion.keystroke_value import lists_shown
+from wayword.completion.list_policy import ListPolicy
+from wayword.completion.list_value import SHOWN
+from wayword.completion.policies import Policy
+from wayword.completion.typing_outcomes import Keystrokes, Lists, Slots, take_probabilities
+from wayword.config import EvaluationConfig
+from wayword.engines import Engine
+from wayword.logs.contexts import PREFIX
+from wayword.utility import Floats, Measure, of_searches
+
+FOUND, KEYSTROKES, TAKEN = METRICS = ("found", "keystrokes", "taken")
+MODEL = "model"
+PEOPLE: dict[str, Callable[[Floats], Floats]] = {
+    MODEL: lambda accepted: accepted,
+    "own query only": lambda accepted: np.zeros(len(accepted)),
+    "twice as readily": lambda accepted: np.minimum(2 * accepted, 1.0),
+    "everything": lambda accepted: np.ones(len(accepted)),
+}
+"""Assumptions about people: the model's acceptance of suggestions → theirs. All accept their own query."""
+VALUES = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
+"""Keystroke values of the curve."""
+
+
+_KEYS = [("policy", pa.string()), ("metric", pa.string()), ("k", pa.int32())]
+_VALUES = [(name, pa.float64()) for name in ("value", "low", "high")]
+_ASSUMED = [("mode", pa.string()), ("people", pa.string())]
+_SESSIONS = pa.schema([*_KEYS, *_VALUES, ("n", pa.int64()), *_ASSUMED])
+_DIFFERENCES = pa.schema([*_KEYS, ("other", pa.string()), *_VALUES, *_ASSUMED])
+_CURVE = pa.schema([(name, pa.float64()) for name in ("keystroke_value", FOUND, KEYSTROKES)])
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """Rows of estimates, of paired differences and of the curve of keystroke values."""
+
+    estimates: list[Row]
+    differences: list[Row]
+    curve: list[Row]
+
+    def write(self, folder: Path) -> None:
+        """Write the tables `sessions`, `session_differences` and `curve`."""
+        schemas = {"sessions": _SESSIONS, "session_differences": _DIFFERENCES, "curve": _CURVE}
+        for (name, schema), rows in zip(
+            schemas.items(), (self.estimates, self.differences, self.curve), strict=True
+        ):
+            pq.write_table(pa.Table.from_pylist(rows, schema), folder / f"{name}.parquet")
+
+
+@dataclass(frozen=True)
+class Sessions:
+    """Test searches that are typed again: their numbers, the intended queries and û(s, q̄)."""
+
+    search: NDArray[np.int64]
+    intended: NDArray[np.int64]
+    own: Floats
+    keystrokes: Keystrokes
+    contexts: pa.Table
+    """The typed texts, with no value in the log's context columns."""
+
+    @classmethod
+    def read(
+        cls, engine: Engine, texts: Sequence[str], schema: pa.Schema, measure: Measure, most: int
+    ) -> "Sessions":
+        """Choose at most `most` test searches by md5. Needs the numbered log, `rankings` and `propensity`."""
+        engine.step(
+            "sessions",
+            f"""SELECT row_number() OVER (ORDER BY search) - 1 AS place, search, query FROM (
+                  SELECT search, query FROM numbered_searches
+                  WHERE split = 'test' AND query IN (SELECT query FROM rankings)
+                  ORDER BY md5(search_id), search LIMIT {int(most)}) AS chosen""",
+        )
+        rows = engine.arrow("SELECT search, query FROM sessions ORDER BY place")
+        search, intended = (rows[name].to_numpy().astype(np.int64) for name in ("search", "query"))
+        keystrokes = Keystrokes.of([texts[query] for query in intended.tolist()])
+        typed = pa.array(keystrokes.texts, pa.string())
+        columns = {
+            field.name: typed if field.name == PREFIX else pa.nulls(len(typed), field.type)
+            for field in schema
+        }
+        own = utilities(engine, search, intended, measure)
+        return cls(search, intended, own, keystrokes, pa.table(columns))
+
+
+def utilities(
+    engine: Engine, search: NDArray[np.int64], query: NDArray[np.int64], measure: Measure
+) -> Floats:
+    """Return û(s, q) of pairs of searches and queries."""
+    pairs = pa.table({"place": np.arange(len(search)), "search": search, "query": query})
+    engine.load("session_pairs", pairs)
+    of_searches(engine, "session_utility", "session_pairs", measure)
+    rows = engine.arrow(
+        """SELECT p.place, u.utility FROM session_pairs AS p
+           JOIN session_utility AS u ON u.search = p.search AND u.query = p.query"""
+    )
+    utility = np.zeros(len(search))
+    utility[rows["place"].to_numpy()] = rows["utility"].to_numpy()
+    return utility
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Expected outcomes of each session: what is found (in û), characters typed, whether something is taken."""
+
+    found: Floats
+    typed: Floats
+    taken: Floats
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The lists of a policy in all sessions, with û and the model's acceptance of each suggestion."""
+
+    slots: Slots
+    utility: Floats
+    accepted: Floats
+
+    @classmethod
+    def of(
+        cls,
+        engine: Engine,
+        sessions: Sessions,
+        policy: Policy,
+        model: ListPolicy,
+        measure: Measure,
+        mode: str,
+    ) -> "Shown":
+        """Ask the policy for all texts."""
+        candidates = policy.complete(sessions.contexts, SHOWN, mode=mode).top(SHOWN)
+        lists: Lists = lists_shown(candidates, sessions.keystrokes.texts, model)
+        slots = Slots.of(sessions.keystrokes, lists)
+        session = slots.session
+        width = int(slots.suggested.max(initial=0)) + 1
+        keys, member = np.unique(session * width + slots.suggested, return_inverse=True)
+        utility = utilities(engine, sessions.search[keys // width], keys % width, measure)[member]
+        return cls(slots, utility, model.accepted(sessions.intended, slots))
+
+    def replay(self, sessions: Sessions, model: ListPolicy, people: str = MODEL) -> Replay:
+        """Return the expected outcomes for people of a kind."""
+        slots = self.slots
+        session = slots.session
+        own = slots.suggested == sessions.intended[session]
+        accepted = np.where(own, 1.0, PEOPLE[people](self.accepted))
+        reading = model.acceptance.reading_at(SHOWN)
+        probability = take_probabilities(slots, reading, accepted, once=False)
+        taken = slots.sums(probability)
+        length = sessions.keystrokes.length
+        typed = slots.sums(probability * sessions.keystrokes.typed[slots.keystroke])
+        return Replay(
+            slots.sums(probability * self.utility) + (1 - taken) * sessions.own,
+            typed + (1 - taken) * length,
+            taken,
+        )
+
+
+def estimate(
+    replays: Mapping[str, Replay], sessions: Sessions, config: EvaluationConfig, *, mode: str, people: str
+) -> tuple[list[Row], list[Row]]:
+    """Return rows of estimates (policy, metric, value, …) and of paired differences (policy − other)."""
+    names = list(replays)
+    ones = np.ones(len(sessions.search))
+    parts = {
+        FOUND: ([replay.found for replay in replays.values()], sessions.own),
+        KEYSTROKES: (
+            [replay.typed for replay in replays.values()],
+            sessions.keystrokes.length.astype(np.float64),
+        ),
+        TAKEN: ([replay.taken for replay in replays.values()], ones),
+    }
+    estimates: list[Row] = []
+    differences: list[Row] = []
+    for metric, (values, own) in parts.items():
+        total = float(own.sum())
+        if not total > 0 or not names:
+            continue
+        columns = np.column_stack(values)
+        replicates = resample(columns, own, config)
+        low, high = interval(replicates, config.level)
+        means = columns.sum(axis=0) / total
+        shared = {"metric": metric, "k": SHOWN, "mode": mode, "people": people}
+        estimates += [
+            {"policy": name, "value": v, "low": a, "high": b, "n": len(own), **shared}
+            for name, v, a, b in zip(names, means.tolist(), low.tolist(), high.tolist(), strict=True)
+        ]
+        for i, name in enumerate(names):
+            below, above = interval(replicates[:, [i]] - replicates, config.level)
+            differences += [
+                {
+                    "policy": name,
+                    "other": other,
+                    "value": float(means[i] - means[j]),
+                    "low": float(below[j]),
+                    "high": float(above[j]),
+                    **shared,
+                }
+                for j, other in enumerate(names)
+                if i != j
+            ]
+    return estimates, differences
+
+
+def curve(engine: Engine, sessions: Sessions, model: ListPolicy, measure: Measure, mode: str) -> list[Row]:
+    """Return found and keystrokes of the policy `wayword` for a range of keystroke values."""
+    points = []
+    length = float(sessions.keystrokes.length.sum())
+    for value in VALUES:
+        policy = replace(model, keystroke_value=value)
+        replay = Shown.of(engine, sessions, policy, model, measure, mode).replay(sessions, model)
+        points.append(
+            {
+                "keystroke_value": value,
+                FOUND: float(replay.found.sum() / max(sessions.own.sum(), 1e-300)),
+                KEYSTROKES: float(replay.typed.sum() / max(length, 1e-300)),
+            }
+        )
+    return points
