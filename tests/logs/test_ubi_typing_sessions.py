@@ -247,7 +247,7 @@ def test_without_an_ordinal_the_text_says_what_was_taken(tmp_path: Path) -> None
 
 
 def test_lists_without_texts_are_left_out(tmp_path: Path) -> None:
-    bad = [("v", []), ("v", ["vlc", ""]), ("v", [None]), (None, V)]
+    bad: list[tuple[str | None, list[Any]]] = [("v", []), ("v", ["vlc", ""]), ("v", [None]), (None, V)]
     records = [shown(prefix, texts, session="s", seconds=n) for n, (prefix, texts) in enumerate(bad)]
     log = read(tmp_path, [*records, shown("", V, session="s", seconds=9)])
     assert [row[:3] for row in rows(log)] == [("s", 0, "")]
@@ -317,7 +317,7 @@ def test_the_command_tells_each_reason(tmp_path: Path) -> None:
 # --- all together
 
 SESSIONS, IDS, TEXTS = ("s", "t", None), ("1", "2", None), ("tv", "toy", "TV ", "radio")
-LISTS = (["tv", "toy"], ["toy", "tv"], ["tv", "tv"], [], ["tv", ""])
+LISTS: tuple[list[str], ...] = (["tv", "toy"], ["toy", "tv"], ["tv", "tv"], [], ["tv", ""])
 
 
 @st.composite
@@ -345,7 +345,7 @@ def drawn(draw: st.DrawFn) -> Record:
 
 
 @given(st.lists(drawn(), min_size=1, max_size=16))
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_the_table_is_what_a_slow_reading_finds(records: list[Record]) -> None:
     records = [*records, OTHER]
     with TemporaryDirectory() as folder:

@@ -1,11 +1,20 @@
 """The slow, obvious reading of lists shown and taken: one loop per rule of docs/ubi.md."""
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from ubi_reference import Reading, Record, object_of, ordinal_of, same_text, session_of, typing_session, when
+from ubi_reference import (
+    Reading,
+    Record,
+    object_of,
+    once,
+    ordinal_of,
+    same_text,
+    session_of,
+    typing_session,
+    when,
+)
 
 Row = tuple[Any, ...]
 SHOWN, PICKED = "completions_shown", "completion_picked"
@@ -22,7 +31,7 @@ class _Sessions:
         self._places = {id(record): place for place, record in enumerate(records)}
         self._reading = Reading(records)
         self._searches = self._reading.searches
-        events = self._once([record for record in records if record.get("action_name") in (SHOWN, PICKED)])
+        events = once(record for record in records if record.get("action_name") in (SHOWN, PICKED))
         self._events = events
         self._first = self._first_positions()
         sessions: dict[str, list[Record]] = {}
@@ -31,13 +40,6 @@ class _Sessions:
                 sessions.setdefault(self._name(event), []).append(event)
         self._sessions = {name: self._ordered(each) for name, each in sessions.items()}
         self.found = {name: self._rows(name) for name in self._sessions}
-
-    def _once(self, events: list[Record]) -> list[Record]:
-        kept: dict[str, Record] = {}
-        for event in events:
-            fields = (event["query_id"], _person(event), when(event), event["action_name"], object_of(event))
-            kept.setdefault(json.dumps([*fields, event["event_attributes"]["completion"]]), event)
-        return list(kept.values())
 
     def _first_positions(self) -> dict[str, int]:
         votes: Counter[tuple[str, int]] = Counter()

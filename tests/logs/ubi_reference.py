@@ -106,6 +106,17 @@ def same_text(one: str | None, other: str | None) -> bool:
     return one is not None and other is not None and one.strip().lower() == other.strip().lower()
 
 
+def once(events: Iterable[Record]) -> list[Record]:
+    """Events of completions, each the first time that it is there."""
+    kept: dict[str, Record] = {}
+    for e in events:
+        if "completion" in e["event_attributes"]:
+            person = e.get("user_id") or e.get("client_id")
+            fields = (e["query_id"], person, when(e), e["action_name"], object_of(e))
+            kept.setdefault(json.dumps([*fields, e["event_attributes"]["completion"]]), e)
+    return list(kept.values())
+
+
 class Reading:
     """The log of some records."""
 
@@ -135,7 +146,7 @@ class Reading:
         session = session_of(self.searches[query_id])
         picks = [
             e
-            for e in self._events
+            for e in once(self._events)
             if e["action_name"] == "completion_picked"
             if (e["query_id"] == query_id and (when(e)[0] or asked[0] or when(e) <= asked))
             or (session and typing_session(e) == session)

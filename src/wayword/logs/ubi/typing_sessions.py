@@ -145,10 +145,11 @@ def _take(engine: DuckDB) -> None:
         """
         SELECT place, session, part, typing_session, person, time, prefix, shown, CAST(taken AS INTEGER) AS taken,
                mode, policy, index, arm,
-               CAST(dense_rank() OVER (PARTITION BY session, part ORDER BY time NULLS LAST, beside) - 1 AS INTEGER)
-               AS position_in_session
-        FROM (SELECT *, min(place) OVER (PARTITION BY session, part, time, prefix) AS beside
+               CAST(dense_rank() OVER displays - 1 AS INTEGER) AS position_in_session
+        FROM (SELECT *, min(CASE action WHEN 'shown' THEN place END) OVER (PARTITION BY session, part, time, prefix)
+                        AS beside
               FROM session_lists WHERE NOT known AND NOT doubtful) AS l
+        WINDOW displays AS (PARTITION BY session, part ORDER BY time NULLS LAST, beside NULLS LAST)
         """,
     )
 
