@@ -217,10 +217,14 @@ def test_a_list_that_was_overtaken_is_not_told(browser: Browser, server: Server)
         def hold(route: Route) -> None:
             held.append(route)
 
+        def both_wait() -> bool:
+            page.wait_for_timeout(10)
+            return len(held) == 2
+
         page.route("**/complete?prefix=v&*", hold)
         page.locator("#search").focus()
         page.keyboard.type("v")
-        eventually(lambda: page.wait_for_timeout(10) or len(held) == 2)
+        eventually(both_wait)
         page.keyboard.type("i")
         shown(page, both(server, "vi"))
         for route in held:
