@@ -1,4 +1,4 @@
-"""What is said of completions: one row per event, and a comparison of arms whose intervals resample people."""
+"""A comparison of arms whose intervals resample people."""
 
 import json
 import math
@@ -32,21 +32,6 @@ def compared(folder: Path, records: list[Record]) -> dict[tuple[str, str], dict[
     (folder / "ubi.ndjson").write_bytes(bare(records))
     log = wayword.read_ubi(folder, out=folder / "log")
     return {(row["arm"], row["measure"]): row for row in log.arms}
-
-
-def test_completions_are_one_row_per_event(tmp_path: Path) -> None:
-    records = [
-        *session(1, "b", [2], lists=1),
-        shown("t", ["tv", "toy"], arm="b", seconds=0, client_id="person 1"),
-    ]
-    (tmp_path / "ubi.ndjson").write_bytes(bare(records))
-    log = wayword.read_ubi(tmp_path, out=tmp_path / "log")
-    rows = pq.read_table(log.completions).drop_columns(["time"]).to_pylist()
-    same = {"user": "person 1", "prefix": "t", "mode": "any", "policy": "expected", "index": "i", "arm": "b"}
-    assert rows == [
-        {**same, "query_id": None, "action": "shown", "picked": None, "rank": None, "shown": ["tv", "toy"]},
-        {**same, "query_id": "b/1/0", "action": "picked", "picked": "tv", "rank": 1, "shown": ["tv"]},
-    ]  # the list that is told twice is one
 
 
 def test_lists_that_are_shown_to_compare_are_of_no_arm(tmp_path: Path) -> None:

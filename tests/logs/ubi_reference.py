@@ -36,16 +36,24 @@ def click(query_id: str | None, document: str | None, ordinal: float | None = No
     return event("click", query_id, document, ordinal=ordinal, **other)
 
 
-def pick(query_id: str, text: str, prefix: str, **other: Any) -> Record:
-    completion = {"prefix": prefix, "mode": "any", "policy": "expected", "index": "i", "shown": [text]}
-    completion |= {"arm": other.pop("arm", "a"), "policy": other.pop("policy", "expected")}
-    return event("completion_picked", query_id, text, ordinal=1, completion=completion, **other)
+def pick(query_id: str | None, text: str | None, prefix: str | None, **other: Any) -> Record:
+    completion = _completion(prefix, other.pop("shown", [text]), other)
+    return event(
+        "completion_picked", query_id, text, ordinal=other.pop("ordinal", 1), completion=completion, **other
+    )
 
 
-def shown(prefix: str, texts: Sequence[str], **other: Any) -> Record:
-    completion = {"prefix": prefix, "mode": "any", "policy": "expected", "index": "i", "shown": list(texts)}
+def shown(prefix: str | None, texts: Sequence[str | None], **other: Any) -> Record:
+    completion = _completion(prefix, texts, other)
+    return event("completions_shown", other.pop("query_id", None), ordinal=1, completion=completion, **other)
+
+
+def _completion(prefix: str | None, texts: Sequence[str | None], other: Record) -> Record:
+    """The attribute of a list; its parts are taken out of `other`."""
+    completion = {"prefix": prefix, "mode": "any", "index": "i", "shown": list(texts)}
     completion |= {"arm": other.pop("arm", "a"), "policy": other.pop("policy", "expected")}
-    return event("completions_shown", None, ordinal=1, completion=completion, **other)
+    session = other.pop("session", None)
+    return completion | ({} if session is None else {"typing_session": session})
 
 
 def bare(records: Iterable[Record]) -> bytes:
@@ -59,7 +67,7 @@ def bulk(records: Iterable[Record]) -> bytes:
     return b"".join(bare([{"index": {"_index": index}}, record]) for index, record in names)
 
 
-def _when(record: Record) -> tuple[bool, float]:
+def when(record: Record) -> tuple[bool, float]:
     """The order of time; what has none comes last."""
     stamp = record.get("timestamp")
     if isinstance(stamp, str):
@@ -74,12 +82,39 @@ def _seen(record: Record) -> bool:
     return bool((record.get("user_query") or "").strip())
 
 
-def _object(record: Record) -> str | None:
+def object_of(record: Record) -> str | None:
     return record["event_attributes"].get("object", {}).get("object_id")
 
 
-def _ordinal(record: Record) -> float | None:
+def ordinal_of(record: Record) -> float | None:
     return record["event_attributes"].get("position", {}).get("ordinal")
+
+
+def typing_session(record: Record) -> str | None:
+    """Of an event."""
+    return record["event_attributes"]["completion"].get("typing_session") or None
+
+
+def session_of(search: Record) -> str | None:
+    """Of a query record; an event has none of a search."""
+    attributes = search.get("query_attributes")
+    found = attributes.get("typing_session") if isinstance(attributes, dict) else None
+    return found if isinstance(found, str) and found else None
+
+
+def same_text(one: str | None, other: str | None) -> bool:
+    return one is not None and other is not None and one.strip().lower() == other.strip().lower()
+
+
+def once(events: Iterable[Record]) -> list[Record]:
+    """Events of completions, each the first time that it is there."""
+    kept: dict[str, Record] = {}
+    for e in events:
+        if "completion" in e["event_attributes"]:
+            person = e.get("user_id") or e.get("client_id")
+            fields = (e["query_id"], person, when(e), e["action_name"], object_of(e))
+            kept.setdefault(json.dumps([*fields, e["event_attributes"]["completion"]]), e)
+    return list(kept.values())
 
 
 class Reading:
@@ -98,48 +133,51 @@ class Reading:
         found: dict[str, Record] = {}
         for record in sorted(
             (q for q in self._queries if _seen(q) and q["query_id"]),
-            key=lambda q: (not q.get("query_response_hit_ids"), _when(q)),
+            key=lambda q: (not q.get("query_response_hit_ids"), when(q)),
         ):
             found.setdefault(record["query_id"], record)
-        for record in sorted((e for e in self._events if _seen(e) and e["query_id"]), key=_when):
+        for record in sorted((e for e in self._events if _seen(e) and e["query_id"]), key=when):
             if "completion" not in record["event_attributes"]:
                 found.setdefault(record["query_id"], record)
         return found
 
     def _prefix(self, query_id: str) -> str | None:
-        when = _when(self.searches[query_id])
+        asked = when(self.searches[query_id])
+        session = session_of(self.searches[query_id])
         picks = [
             e
-            for e in self._events
-            if e["action_name"] == "completion_picked" and e["query_id"] == query_id
-            if _when(e)[0] or when[0] or _when(e) <= when
+            for e in once(self._events)
+            if e["action_name"] == "completion_picked"
+            if (e["query_id"] == query_id and (when(e)[0] or asked[0] or when(e) <= asked))
+            or (session and typing_session(e) == session)
+            if same_text(object_of(e), self.searches[query_id]["user_query"])
         ]
         last = max(picks, key=self._lateness, default=None)
         return last["event_attributes"]["completion"]["prefix"] if last else None
 
     def _lateness(self, record: Record) -> tuple[bool, float, int]:
         """What has no time is never the latest."""
-        untimed, when = _when(record)
-        return not untimed, when, self._places[id(record)]
+        untimed, moment = when(record)
+        return not untimed, moment, self._places[id(record)]
 
     def _rank(self, record: Record) -> int | None:
         ordinals = [
-            _ordinal(e)
+            ordinal_of(e)
             for e in self._events
             if e["action_name"] in (*CLICKS, "impression")
             and e.get("application", "") == record.get("application", "")
         ]
         zeros, ones = ordinals.count(0), ordinals.count(1)
         first = self._given if self._given is not None else int(not zeros or zeros * 10 < ones)
-        own = _ordinal(record)
+        own = ordinal_of(record)
         rank = None if own is None else own - first + 1
         return int(rank) if rank is not None and rank >= 1 and rank == int(rank) else None
 
     def impressions(self, query_id: str) -> dict[str, int]:
         """Document → rank: the first of each document, then the first at each rank."""
         firsts: dict[str, int] = {}
-        for e in sorted((e for e in self._events if e["action_name"] == "impression"), key=_when):
-            document, rank = _object(e), self._rank(e)
+        for e in sorted((e for e in self._events if e["action_name"] == "impression"), key=when):
+            document, rank = object_of(e), self._rank(e)
             if e["query_id"] == query_id and document and rank:
                 firsts.setdefault(document, rank)
         taken: dict[int, str] = {}
@@ -160,9 +198,9 @@ class Reading:
         once: dict[tuple[Any, ...], Record] = {}
         events = [e for e in self._events if e["action_name"] in CLICKS]
         for e in sorted(events, key=lambda e: self._rank(e) or 1 << 40):  # one that says where goes before
-            once.setdefault((e["query_id"], _object(e), _when(e), e["action_name"]), e)
-        for e in sorted(once.values(), key=lambda e: (_when(e), self._places[id(e)])):
-            query_id, document = e["query_id"], _object(e)
+            once.setdefault((e["query_id"], object_of(e), when(e), e["action_name"]), e)
+        for e in sorted(once.values(), key=lambda e: (when(e), self._places[id(e)])):
+            query_id, document = e["query_id"], object_of(e)
             if query_id not in self.searches or not document:
                 continue
             text = (e.get("user_query") or "").strip().lower()
@@ -180,12 +218,17 @@ class Reading:
         clicks = self.clicks()
         none: list[tuple[Any, Any]] = [(None, None)]
         return [
-            (s["user_query"], document, rank, query_id, self._person(query_id), self.prefixes[query_id])
+            (s["user_query"], document, rank, query_id, self.person(query_id), self.prefixes[query_id])
             for query_id, s in self.searches.items()
             for document, rank in clicks[query_id] or none
         ]
 
-    def _person(self, query_id: str) -> str | None:
+    def place(self, record: Record) -> int:
+        """The number of its line."""
+        return self._places[id(record)]
+
+    def person(self, query_id: str) -> str | None:
+        """Who searched."""
         events = [e for e in self._events if e["query_id"] == query_id]
         named = (r.get("user_id") or r.get("client_id") for r in (self.searches[query_id], *events))
         return next((name for name in named if name), None)

@@ -46,6 +46,14 @@ def posted(*records: dict[str, Any]) -> bytes:
         (QUERY | {"user_query": "x" * 10_001}, "text of 10,001 characters"),
         (CLICK | {"event_attributes": {"position": {"ordinal": 10_001}}}, "<= 10000"),
         (CLICK | {"event_attributes": {"position": {"ordinal": -1}}}, ">= 0"),
+        (
+            CLICK | {"event_attributes": {"completion": {"prefix": "v", "typing_session": "x" * 101}}},
+            "length <= 100",
+        ),
+        (
+            CLICK | {"event_attributes": {"completion": {"prefix": "v", "typing_session": ["x"]}}},
+            "Expected `str",
+        ),
         (CLICK | {"query_response_hit_ids": "d"}, "wrong type"),
         (CLICK | {"_source": [1]}, "wrong type"),
     ],

@@ -4,6 +4,7 @@ import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -59,7 +60,7 @@ def ready(page: Page) -> Page:
 
 def test_a_pick_fills_the_field_sends_the_form_and_is_on_disk(shop: Shop) -> None:
     with opened(shop.browser, shop.write()) as page:
-        ready(page).keyboard.type("vi")
+        ready(page).locator("#search").fill("vi")
         shown(page, expected := shop.server.queries("vi", k=8))
         page.keyboard.press("ArrowDown")
         page.keyboard.press("ArrowDown")
@@ -74,6 +75,8 @@ def test_a_pick_fills_the_field_sends_the_form_and_is_on_disk(shop: Shop) -> Non
     assert picked["event_attributes"]["object"]["object_id"] == expected[1]
     assert picked["event_attributes"]["position"] == {"ordinal": 2}
     assert seen["query_id"] == picked["query_id"]
+    one, other = (record["event_attributes"]["completion"]["typing_session"] for record in (seen, picked))
+    assert one == other
 
 
 def test_the_lines_of_the_documentation_do_it(shop: Shop) -> None:
@@ -95,7 +98,8 @@ def _documented(shop: Shop, *blocks: int) -> str:
     return shop.address
 
 
-def test_a_hidden_field_takes_the_name_of_the_search_to_the_results(shop: Shop) -> None:
+@pytest.mark.parametrize("picks", [True, False])
+def test_hidden_fields_take_the_ids_of_the_search_to_the_results(shop: Shop, picks: bool) -> None:
     _documented(shop, 1)
     page_text = (
         (shop.folder / "index.html").read_text().replace('type="search"', 'type="search" aria-label="Search"')
@@ -103,13 +107,43 @@ def test_a_hidden_field_takes_the_name_of_the_search_to_the_results(shop: Shop) 
     script = f'<script src="{shop.server.address}/wayword.js" data-for="#search" defer></script>'
     (shop.folder / "index.html").write_text(page_text + script)
     with opened(shop.browser, shop.address) as page:
-        ready(page).keyboard.type("vi")
+        ready(page).locator("#search").fill("vi")
         shown(page, shop.server.queries("vi", k=8))
-        page.keyboard.press("ArrowDown")
+        if picks:
+            page.keyboard.press("ArrowDown")
         page.keyboard.press("Enter")
         page.wait_for_url(f"{shop.address}/search?*")
-        _, picked = records_of(shop.server, page, 2)
-        assert page.url.endswith(f"query_id={picked['query_id']}")
+        last = records_of(shop.server, page, 1 + picks)[-1]
+        sent = {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+    assert last["action_name"] == ("completion_picked" if picks else "completions_shown")
+    assert sent["query_id"] == last["query_id"]
+    assert sent["typing_session"] == last["event_attributes"]["completion"]["typing_session"]
+
+
+def test_a_site_without_a_form_asks_for_the_ids(shop: Shop) -> None:
+    with opened(shop.browser, shop.write("")) as page:
+        page.evaluate(
+            """async () => {
+                const input = document.querySelector("#search");
+                const field = await Wayword.attach(input);
+                window.searches = [];
+                input.addEventListener("keydown", (event) => {
+                    if (event.key !== "Enter" || event.defaultPrevented) return;
+                    event.preventDefault();
+                    window.searches.push(field.search());
+                });
+            }"""
+        )
+        ready(page).locator("#search").fill("vi")
+        shown(page, shop.server.queries("vi", k=8))
+        page.keyboard.press("Enter")
+        page.keyboard.press("Enter")
+        seen = records_of(shop.server, page, 1)
+        first, again = page.evaluate("window.searches")
+    session = seen[0]["event_attributes"]["completion"]["typing_session"]
+    assert first == {"query_id": seen[0]["query_id"], "typing_session": session}
+    assert list(again) == ["query_id"]
+    assert again["query_id"] != first["query_id"]
 
 
 def test_a_click_picks_too(shop: Shop) -> None:
@@ -140,7 +174,7 @@ def test_the_site_may_cancel_a_pick(shop: Shop) -> None:
             });
             document.addEventListener("input", (event) => { window.last = event.target.value; });"""
         )
-        ready(page).keyboard.type("vi")
+        ready(page).locator("#search").fill("vi")
         shown(page, expected := shop.server.queries("vi", k=8))
         page.keyboard.press("ArrowDown")
         page.keyboard.press("Enter")
@@ -151,6 +185,7 @@ def test_the_site_may_cancel_a_pick(shop: Shop) -> None:
         assert page.url == f"{shop.address}/"
         _, picked = records_of(shop.server, page, 2)
         assert picked["query_id"] == detail["query_id"]
+        assert picked["event_attributes"]["completion"]["typing_session"] == detail["typing_session"]
 
 
 def test_styles_of_the_site_and_of_the_list_leave_each_other_alone(shop: Shop) -> None:

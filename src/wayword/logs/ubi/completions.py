@@ -1,10 +1,8 @@
-"""Completions: the lists that users were shown and the queries that they picked."""
+"""Completions: the events of lists that users were shown and of queries that they picked."""
 
 from wayword.engines.duck import DuckDB
-from wayword.logs.ubi.schema import COMPLETION_ACTIONS, DEEPEST_RANK, PICKED
-
-COLUMNS = "query_id, person AS user, time, action, prefix, picked, rank, shown, mode, policy, index, arm"
-ORDER = "time NULLS LAST, place"
+from wayword.logs.ubi.parser import count
+from wayword.logs.ubi.schema import COMPLETION_ACTIONS, PICKED
 
 
 def build(engine: DuckDB) -> dict[str, int]:
@@ -12,12 +10,11 @@ def build(engine: DuckDB) -> dict[str, int]:
     engine.step(
         "completions",
         f"""
-        SELECT place, query_id, person, time, CASE action WHEN '{PICKED}' THEN 'picked' ELSE 'shown' END AS action,
-               completion.prefix AS prefix, CASE action WHEN '{PICKED}' THEN object END AS picked,
-               CASE WHEN action = '{PICKED}' AND ordinal BETWEEN 1 AND {DEEPEST_RANK} AND ordinal = floor(ordinal)
-                    THEN CAST(ordinal AS INTEGER) END AS rank,
-               completion.shown AS shown, completion.mode AS mode, completion.policy AS policy,
-               completion.index AS index, completion.arm AS arm
+        SELECT place, application, nullif(completion.typing_session, '') AS typing_session, query_id, person, time,
+               CASE action WHEN '{PICKED}' THEN 'picked' ELSE 'shown' END AS action, completion.prefix AS prefix,
+               CASE action WHEN '{PICKED}' THEN object END AS picked,
+               CASE action WHEN '{PICKED}' THEN ordinal END AS ordinal, completion.shown AS shown,
+               completion.mode AS mode, completion.policy AS policy, completion.index AS index, completion.arm AS arm
         FROM events WHERE action IN {COMPLETION_ACTIONS}
         QUALIFY row_number() OVER (PARTITION BY query_id, person, time, action, object, completion ORDER BY place) = 1
         """,
@@ -27,4 +24,8 @@ def build(engine: DuckDB) -> dict[str, int]:
     return {
         "lists of completions shown": counts.get("shown", 0),
         "completions picked": counts.get("picked", 0),
+        "events of completions that are there twice": count(
+            engine, f"events WHERE action IN {COMPLETION_ACTIONS}"
+        )
+        - sum(counts.values()),
     }

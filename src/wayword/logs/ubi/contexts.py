@@ -15,7 +15,7 @@ from wayword.errors import LogError
 from wayword.logs.checks import LARGEST
 from wayword.logs.columns import OPTIONAL, REQUIRED
 from wayword.logs.ubi.parser import count
-from wayword.logs.ubi.schema import LONGEST_NAME, LONGEST_VALUE
+from wayword.logs.ubi.schema import LONGEST_NAME, LONGEST_VALUE, TYPING_SESSION
 
 MOST = 100
 """Context columns: those that most searches have."""
@@ -27,7 +27,7 @@ RARE, MISFITS = ("attributes that are no context columns", "values that do not f
 EXAMPLES = 5
 _NUMBER = f"abs(TRY_CAST(a.value AS DOUBLE)) <= {LARGEST}"
 _FITS = f"length(a.value) <= {LONGEST_VALUE} AND (NOT n.numeric OR coalesce({_NUMBER}, false))"
-_OURS = {*REQUIRED, *OPTIONAL, "grade", files.ROW}
+_OURS = {*REQUIRED, *OPTIONAL, "grade", files.ROW, TYPING_SESSION}
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ class _Completion(msgspec.Struct):
     policy: _Text = None
     index: _Text = None
     arm: _Text = None
+    typing_session: _Text = None
 
 
 class _Attributes(msgspec.Struct):

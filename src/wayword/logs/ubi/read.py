@@ -9,7 +9,17 @@ from typing import Any
 from wayword.config import EvaluationConfig
 from wayword.engines.duck import DuckDB
 from wayword.errors import LogError, WaywordError
-from wayword.logs.ubi import ab_test, clicks, completions, contexts, lines, parser, rankings, searches
+from wayword.logs.ubi import (
+    ab_test,
+    clicks,
+    completions,
+    contexts,
+    lines,
+    parser,
+    rankings,
+    searches,
+    typing_sessions,
+)
 from wayword.logs.ubi.schema import COMPLETION_ACTIONS
 from wayword.progress import Progress
 from wayword.store import disk
@@ -43,7 +53,7 @@ class UbiLog:
 
     @property
     def completions(self) -> Path:
-        """Lists shown and queries picked."""
+        """Lists shown, what was taken from each, and the query that followed."""
         return self.folder / _COMPLETIONS
 
 
@@ -63,8 +73,10 @@ def read_ubi(
     The files are `clicks.parquet` (query, document, rank, search_id, user, time, prefix and a column per scalar in
     `query_attributes`, or those named in `context`; a search without a click is a row without document and rank),
     `rankings.parquet` (query, document, rank: the latest result list of each query; only if the records have any) and
-    `completions.parquet` (what was shown and picked). `first_ordinal`, 0 or 1, is the position of the first result;
-    without it each application's is found in the data. Tables that outgrow `memory` ("4GB"; without it, most of the
+    `completions.parquet` (one row per list of completions that was shown: typing_session, position_in_session, user,
+    time, prefix, shown, taken, query, search_id, mode, policy, index, arm and the context columns of the search as
+    context_NAME). `first_ordinal`, 0 or 1, is the position of the first result; without it each application's is found
+    in the data. Tables that outgrow `memory` ("4GB"; without it, most of the
     machine's) wait on disk. The same files give the same bytes.
     """
     _check(click_actions, first_ordinal, unreadable, memory)
@@ -78,6 +90,7 @@ def read_ubi(
         notes = parser.describe_left_out(engine, sources)
         report |= completions.build(engine) | searches.build(engine)
         _check_found(report, application)
+        report |= typing_sessions.build(engine)
         first = clicks.find_first_ordinals(engine, click_actions, first_ordinal)
         rankings.find_impressions(engine)
         report |= clicks.build(engine) | rankings.build(engine)
@@ -140,7 +153,7 @@ def _write(engine: DuckDB, folder: Path, columns: Sequence[str]) -> None:
             unfinished / _CLICKS,
         )
         engine.write(
-            f"SELECT {completions.COLUMNS} FROM completions ORDER BY {completions.ORDER}",
+            typing_sessions.selected(engine, columns),
             unfinished / _COMPLETIONS,
         )
         if known := parser.count(engine, "rankings"):

@@ -11,6 +11,8 @@ import msgspec
 
 EVENTS, QUERIES = "ubi_events", "ubi_queries"
 """The indexes of OpenSearch that hold the records."""
+TYPING_SESSION = "typing_session"
+"""The attribute of a query that names its typing session."""
 SHOWN, PICKED = COMPLETION_ACTIONS = ("completions_shown", "completion_picked")
 """Wayword's own actions."""
 _DATE = r"(19|20)\d\d-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])"
@@ -65,6 +67,8 @@ class ShownList(msgspec.Struct):
     policy: Name | None = None
     index: Name | None = None
     arm: Name | None = None
+    typing_session: Name | None = None
+    """Unique for the lists between the first character and the search; `session_id` is that of a whole visit."""
 
 
 class Attributes(msgspec.Struct):
@@ -92,7 +96,10 @@ class Event(msgspec.Struct):
 
 
 class Query(msgspec.Struct):
-    """A search, and the documents that it returned, in order."""
+    """A search, and the documents that it returned, in order.
+
+    `query_attributes.typing_session` is the id of the lists that were shown while it was typed.
+    """
 
     user_query: Annotated[str, msgspec.Meta(max_length=LONGEST_TEXT)]
     query_id: Name | None = None

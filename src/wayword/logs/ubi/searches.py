@@ -8,15 +8,15 @@ text and hits stands for it, else the first that has a text. A query_id without 
 from wayword.engines.duck import DuckDB
 from wayword.logs.log import forms
 from wayword.logs.ubi.parser import count
-from wayword.logs.ubi.schema import COMPLETION_ACTIONS
+from wayword.logs.ubi.schema import COMPLETION_ACTIONS, TYPING_SESSION
 
 _PLAIN = "regexp_matches(query, '[\\pL\\pN]')"
 _VISIBLE = f"({_PLAIN} OR query IN (SELECT raw FROM odd_forms WHERE text <> ''))"
 
 
 def build(engine: DuckDB) -> dict[str, int]:
-    """Table `searches` (place, query_id, query, person, time, hits, attributes, prefix). Needs `asked`, `events` and
-    `completions`.
+    """Table `searches` (place, query_id, query, person, time, hits, attributes, typing_session, prefix). Needs `asked`,
+    `events` and `completions`. `prefix` is known if and only if the query was picked from a list.
     """
     forms(
         engine,
@@ -44,9 +44,12 @@ def build(engine: DuckDB) -> dict[str, int]:
     )
     engine.step(
         "found",
-        """
-        SELECT place, query_id, query, person, time, hits, attributes FROM recorded
-        UNION ALL SELECT place, query_id, query, person, time, NULL, NULL FROM mentioned
+        f"""
+        SELECT place, query_id, query, person, time, hits, attributes,
+               CASE WHEN json_type(attributes, '$.{TYPING_SESSION}') NOT IN ('OBJECT', 'ARRAY', 'NULL')
+                    THEN nullif(attributes ->> '$.{TYPING_SESSION}', '') END AS typing_session
+        FROM recorded
+        UNION ALL SELECT place, query_id, query, person, time, NULL, NULL, NULL FROM mentioned
         """,
     )
     _begin(engine)
@@ -63,14 +66,26 @@ def build(engine: DuckDB) -> dict[str, int]:
 
 
 def _begin(engine: DuckDB) -> None:
-    """Table `began`: the last completion that was picked before each search."""
+    """Table `began`: the last completion with the text of the search that was picked on the way to it.
+
+    A pick has the search's query_id, or its typing session; the clocks of a browser and of a server may differ, so the
+    latter says nothing about time.
+    """
+    engine.step(
+        "led",
+        """
+        SELECT c.*, f.query, f.query_id AS search FROM completions AS c JOIN found AS f ON f.query_id = c.query_id
+        WHERE c.action = 'picked' AND coalesce(c.time <= f.time, true)
+        UNION
+        SELECT c.*, f.query, f.query_id AS search
+        FROM completions AS c JOIN found AS f ON f.typing_session = c.typing_session WHERE c.action = 'picked'
+        """,
+    )
     engine.step(
         "began",
         """
-        SELECT c.query_id, c.prefix, c.arm, c.policy, c.person
-        FROM completions AS c JOIN found AS f ON f.query_id = c.query_id
-        WHERE c.action = 'picked' AND coalesce(c.time <= f.time, true)
-        QUALIFY row_number() OVER (PARTITION BY c.query_id ORDER BY c.time DESC NULLS LAST, c.place DESC) = 1
+        SELECT search AS query_id, prefix, arm, policy, person FROM led WHERE lower(trim(picked)) = lower(trim(query))
+        QUALIFY row_number() OVER (PARTITION BY search ORDER BY time DESC NULLS LAST, place DESC) = 1
         """,
     )
 
@@ -80,6 +95,9 @@ def _report(engine: DuckDB) -> dict[str, int]:
         "searches": count(engine, "searches"),
         "searches known from events alone": count(engine, "mentioned"),
         "searches that began with a completion": count(engine, "began"),
+        "searches of another query than the one picked": count(
+            engine, "(SELECT DISTINCT search FROM led WHERE search NOT IN (SELECT query_id FROM began))"
+        ),
         "query records without a text": count(engine, f"asked WHERE NOT coalesce({_VISIBLE}, false)"),
         "query records without a query_id": count(engine, f"asked WHERE query_id IS NULL AND {_VISIBLE}"),
         "further query records of a query_id": count(

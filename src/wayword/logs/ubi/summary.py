@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from wayword.config import RankingsConfig
-from wayword.logs.ubi import contexts, line_check
+from wayword.logs.ubi import contexts, line_check, typing_sessions
 from wayword.logs.ubi.ab_test import MEASURES
 from wayword.logs.ubi.clicks import REASONS
 from wayword.logs.ubi.read import UbiLog
@@ -27,6 +27,12 @@ PARTS = {
         "searches",
         "searches known from events alone",
         "searches that began with a completion",
+        "typing sessions",
+        "typing sessions that begin after a pick",
+        "lists of completions",
+        "lists from which a completion was taken",
+        "lists that no search followed",
+        "lists whose typing session is known by the query_id alone",
         "clicks",
         "clicks whose rank is that of the list",
         "clicks deeper than the list of their search",
@@ -44,6 +50,9 @@ PARTS = {
         "query records without a query_id",
         "further query records of a query_id",
         *REASONS,
+        "events of completions that are there twice",
+        *typing_sessions.REASONS,
+        "searches of another query than the one picked",
         contexts.RARE,
         contexts.MISFITS,
     ),

@@ -7,7 +7,6 @@
  */
 
 const DEBOUNCE = 30;
-const SETTLED = 500;
 let made = 0;
 
 export class Combobox {
@@ -25,14 +24,14 @@ export class Combobox {
   #failed = false;
   #filling = false;
   #waiting = 0;
-  #settling = 0;
   #gone = new AbortController();
   #before = {};
 
   /**
    * Options, all but `load` optional: `pick(choice, groups)`, `look(choice or null)` for what is highlighted by key or
-   * mouse, `toggle(open)`, `settle(groups)` when a list has been seen for half a second, `empty()` when there is nothing to
-   * show, `clear()` when the field was emptied by key, `fail(error)`, `stays`: the list is open without focus, too.
+   * mouse, `toggle(open)`, `type(text, composing)` when a person changed the text, `show(groups)` each time a list is on the
+   * screen, `empty()` when there is nothing to show, `clear()` when the field was emptied by key, `fail(error)`, `stays`: the
+   * list is open without focus, too.
    */
   constructor(input, list, status, options) {
     this.#input = input;
@@ -103,7 +102,7 @@ export class Combobox {
   #listen() {
     const { signal } = this.#gone;
     const on = (target, type, act) => target.addEventListener(type, act, { signal });
-    on(this.#input, "input", () => this.#typed());
+    on(this.#input, "input", (event) => this.#typed(event));
     on(this.#input, "keydown", (event) => this.#key(event));
     if (!this.#options.stays) on(this.#input, "blur", () => this.close());
     on(this.#list, "mousedown", (event) => event.preventDefault()); // the field keeps the focus
@@ -117,8 +116,9 @@ export class Combobox {
     return this.#choices.findIndex((choice) => choice.element === option);
   }
 
-  #typed() {
+  #typed({ isComposing = false }) {
     if (this.#filling) return;
+    this.#options.type?.(this.#input.value, isComposing);
     this.#forget();
     this.#highlight(-1);
     if (this.#input.value.trim()) this.#waiting = setTimeout(() => this.#ask(), DEBOUNCE);
@@ -127,7 +127,6 @@ export class Combobox {
 
   #forget() {
     clearTimeout(this.#waiting);
-    clearTimeout(this.#settling);
     this.#asking?.abort();
     this.#asking = null;
     this.#failed = false;
@@ -163,9 +162,9 @@ export class Combobox {
     this.#input.setAttribute("aria-expanded", String(expanded));
     this.#status.textContent = count === 0 ? "No completions." : count === 1 ? "1 completion." : `${count} completions.`;
     this.#options.toggle?.(expanded);
-    if (expanded) this.#options.look?.(null);
-    else this.#options.empty?.();
-    this.#settling = setTimeout(() => this.#options.settle?.(groups), SETTLED);
+    if (!expanded) return this.#options.empty?.();
+    this.#options.look?.(null);
+    this.#options.show?.(groups);
   }
 
   #group(group) {
@@ -240,6 +239,7 @@ export class Combobox {
     else if (this.#input.value) {
       this.#forget();
       this.fill("");
+      this.#options.type?.("", false);
       this.#options.clear?.();
     } else return false;
     return true;

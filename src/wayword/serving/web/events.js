@@ -2,16 +2,24 @@
 
 const SMALL = 60_000; // a request that outlives its page may have 64 KB
 const MOST = 500;
+const PAUSE = 1000; // lists wait so long for others, so that a keystroke is not a request
 
+/**
+ * Every list that is displayed is told, with the id of its typing session. That begins with the first character in an
+ * empty, searched or picked field, and ends when a completion is picked, a search begins or the text is removed.
+ */
 export class Events {
   #address;
   #common;
   #context;
-  #told = new WeakSet();
-  /** The id of the search that is being typed: what is shown and picked on the way to it has it, too. */
-  search;
+  #search = uuid(); // the id of the search that is being typed: what is shown and picked on the way to it has it, too
+  #typing; // the id of the typing session; none before something is typed or shown
+  #text = "";
+  #taken = false;
   #unsent = [];
+  #timer = 0;
   #off;
+  #gone = new AbortController();
 
   constructor(base, { application, context = {}, off = false } = {}) {
     this.#address = new URL("events", base);
@@ -19,44 +27,67 @@ export class Events {
     this.#common = { ...who, ...(application && { application }) };
     this.#context = context;
     this.#off = off;
-    this.search = uuid();
+    const { signal } = this.#gone;
+    addEventListener("pagehide", () => this.#post([]), { signal });
+    document.addEventListener("visibilitychange", () => document.hidden && this.#post([]), { signal });
   }
 
-  /** The lists of `/complete` that somebody saw, each told once. */
+  /** The ids of the search that is being typed. */
+  get ids() {
+    return { query_id: this.#search, ...(this.#typing && { typing_session: this.#typing }) };
+  }
+
+  /** A person changed the text. An input method replaces its own letters all the time: that is not another text. */
+  typed(text, composing = false) {
+    const emptied = !text.trim();
+    if (emptied || this.#taken || (!composing && replaced(this.#text, text))) {
+      this.#renew();
+      this.#post([]);
+    }
+    this.#text = text;
+    if (!emptied) this.#typing ??= uuid();
+  }
+
+  /** The lists of `/complete` that are on the screen now. */
   shown(answers) {
-    this.#post(this.#shown(answers));
+    const timestamp = now();
+    const position = { ordinal: 1 };
+    const filled = answers.filter(({ completions }) => completions.length);
+    this.#wait(
+      filled.map((answer) => ({
+        ...this.#event("completions_shown", { position, completion: this.#completion(answer) }),
+        timestamp,
+      })),
+    );
   }
 
-  picked(answer, query, position, answers = [answer]) {
+  picked(answer, query, position) {
     const object = { object_id: query, object_id_type: "query" };
-    this.#post([
-      ...this.#shown(answers),
-      this.#event("completion_picked", {
-        object,
-        position: { ordinal: position },
-        completion: completion(answer),
-      }),
-    ]);
+    const attributes = { object, position: { ordinal: position }, completion: this.#completion(answer) };
+    this.#post([this.#event("completion_picked", attributes)]);
+    this.#taken = true;
   }
 
-  /** A search begins: its id. What is typed from now on leads to the next one. */
+  /** A search begins: its ids. What is typed from now on leads to the next one. */
   begin() {
-    const begun = this.search;
-    this.search = uuid();
-    return begun;
+    const { ids } = this;
+    this.#renew();
+    this.#post([]);
+    return ids;
   }
 
   /** `documents` are the results in their order; left out where they are not known. */
-  searched(search, query, documents) {
+  searched({ query_id, typing_session }, query, documents) {
     const hits = documents && { query_response_hit_ids: documents };
-    const context = Object.keys(this.#context).length ? { query_attributes: this.#context } : {};
+    const attributes = { ...this.#context, ...(typing_session && { typing_session }) };
+    const known = Object.keys(attributes).length ? { query_attributes: attributes } : {};
     const { session_id, ...who } = this.#common; // a query record has none
-    this.#post([{ query_id: search, user_query: query, timestamp: now(), ...who, ...hits, ...context }]);
+    this.#post([{ query_id, user_query: query, timestamp: now(), ...who, ...hits, ...known }]);
   }
 
-  clicked(search, query, document, position) {
+  clicked({ query_id }, query, document, position) {
     const attributes = { object: { object_id: document }, position: { ordinal: position } };
-    this.#post([{ ...this.#event("click", attributes), query_id: search, user_query: query }]);
+    this.#post([{ ...this.#event("click", attributes), query_id, user_query: query }]);
   }
 
   /** Send what could not be sent. */
@@ -64,20 +95,36 @@ export class Events {
     this.#post([]);
   }
 
-  #shown(answers) {
-    const fresh = answers.filter((answer) => answer.completions.length && !this.#told.has(answer));
-    return fresh.map((answer) => {
-      this.#told.add(answer);
-      return this.#event("completions_shown", { position: { ordinal: 1 }, completion: completion(answer) });
-    });
+  close() {
+    this.#post([]);
+    this.#gone.abort();
+  }
+
+  #renew() {
+    this.#search = uuid();
+    this.#typing = undefined;
+    this.#taken = false;
+  }
+
+  #completion({ prefix, mode, policy, index, arm, completions }) {
+    const typing_session = (this.#typing ??= uuid());
+    return { prefix, mode, policy, index, arm, shown: completions.map(({ query }) => query), typing_session };
   }
 
   #event(action, attributes) {
-    const common = { timestamp: now(), query_id: this.search, ...this.#common };
+    const common = { timestamp: now(), query_id: this.#search, ...this.#common };
     return { action_name: action, ...common, event_attributes: attributes };
   }
 
+  #wait(records) {
+    if (this.#off) return;
+    this.#unsent.push(...records);
+    this.#timer ||= setTimeout(() => this.#post([]), PAUSE);
+  }
+
   async #post(records) {
+    clearTimeout(this.#timer);
+    this.#timer = 0;
     const batch = [...this.#unsent, ...records].slice(-MOST);
     this.#unsent = [];
     if (this.#off || !batch.length) return;
@@ -99,8 +146,9 @@ export class Events {
   }
 }
 
-function completion({ prefix, mode, policy, index, arm, completions }) {
-  return { prefix, mode, policy, index, arm, shown: completions.map(({ query }) => query) };
+/** Whether another text was put in the place of the whole. */
+function replaced(before, text) {
+  return before !== "" && before[0] !== text[0] && before.at(-1) !== text.at(-1);
 }
 
 /** Who it is, as far as this browser tells: a random name, kept where that is allowed. */

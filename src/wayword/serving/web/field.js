@@ -40,7 +40,8 @@ export class Field {
     this.#box = new Combobox(input, this.#list, this.#status, {
       load: async (text, signal) => [await this.#load(service, text, { k, mode }, signal)],
       toggle: (open) => this.#toggle(open),
-      settle: ([{ answer }]) => this.#events.shown([answer]),
+      type: (text, composing) => this.#events.typed(text, composing),
+      show: ([{ answer }]) => this.#events.shown([answer]),
       pick: (choice) => this.#pick(choice),
       fail: (error) => error instanceof Refused && console.warn(`Wayword: ${error.message}`),
     });
@@ -48,12 +49,19 @@ export class Field {
     const quietly = { signal: this.#gone.signal, passive: true, capture: true };
     addEventListener("scroll", place, quietly);
     addEventListener("resize", place, quietly);
-    input.form?.addEventListener("submit", () => this.#events.begin(), { signal: this.#gone.signal });
+    // Before the site's own listeners, which may read the hidden fields.
+    input.form?.addEventListener("submit", () => this.#submitted(), { signal: this.#gone.signal, capture: true });
+  }
+
+  /** A search begins: the ids for its query record, `{query_id, typing_session}`. What is typed next leads to another. */
+  search() {
+    return this.#events.begin();
   }
 
   detach() {
     attached.delete(this.#input);
     this.#box.detach();
+    this.#events.close();
     this.#gone.abort();
     this.#list.remove();
     this.#status.remove();
@@ -67,10 +75,19 @@ export class Field {
   /** The site may do something else with what was picked: then it cancels `wayword:pick`, and the form is not sent. */
   #pick({ query, typed, position, group: { answer } }) {
     this.#events.picked(answer, query, position);
-    const detail = { query, prefix: typed, position, query_id: this.#events.search };
+    const detail = { query, prefix: typed, position, ...this.#events.ids };
     const event = new CustomEvent("wayword:pick", { detail, bubbles: true, cancelable: true });
     if (this.#input.dispatchEvent(event) && this.#input.form) this.#input.form.requestSubmit();
     else this.#events.begin();
+  }
+
+  /** Hidden fields of the form take the ids to the page of results: `<input type="hidden" data-wayword="query_id" …>`. */
+  #submitted() {
+    const ids = this.search();
+    for (const element of this.#input.form.elements) {
+      const name = element.dataset.wayword;
+      if (name === "query_id" || name === "typing_session") element.value = ids[name] ?? "";
+    }
   }
 
   #toggle(open) {

@@ -45,11 +45,12 @@ const box = new Combobox(input, at("completions"), at("status"), {
   stays: true,
   load,
   look,
-  pick(choice, groups) {
-    events.picked(choice.group.answer, choice.query, choice.position, answersOf(groups));
+  pick(choice) {
+    events.picked(choice.group.answer, choice.query, choice.position);
     search(choice.typed, choice.query);
   },
-  settle: (groups) => events.shown(answersOf(groups)),
+  type: (text, composing) => events.typed(text, composing),
+  show: (groups) => events.shown(groups.map(({ answer }) => answer)),
   toggle,
   empty: () => told("No completions for this text."),
   clear: reset,
@@ -71,10 +72,6 @@ revisit();
 
 function mode() {
   return form.elements.mode.value;
-}
-
-function answersOf(groups) {
-  return groups.map(({ answer }) => answer);
 }
 
 async function load(prefix, signal) {
@@ -133,7 +130,7 @@ async function preview(prefix, query) {
 
 /** The address of the page tells the search, so that it can be gone back to, kept and sent to others. */
 function search(prefix, query) {
-  const begun = { prefix, query, id: events.begin() };
+  const begun = { prefix, query, ...events.begin() };
   const parameters = new URLSearchParams([["q", query], ...named]);
   history.pushState(begun, "", `?${parameters}`);
   begin(begun);
@@ -144,8 +141,8 @@ function revisit() {
   const query = new URLSearchParams(location.search).get("q") ?? "";
   box.close();
   box.fill(query);
-  if (history.state?.id) begin({ ...history.state, told: true });
-  else if (query.trim()) begin({ prefix: query, query, id: events.begin() });
+  if (history.state?.query) begin({ ...history.state, told: true });
+  else if (query.trim()) begin({ prefix: query, query, ...events.begin() });
   else reset();
 }
 
@@ -157,21 +154,21 @@ function begin(search) {
   answer(search);
 }
 
-async function answer({ prefix, query, id, told: before }) {
+async function answer({ prefix, query, told: before, ...ids }) {
   explaining.abort();
   explaining = new AbortController();
   const { signal } = explaining;
   try {
     const explanation = await reached(service.explain(prefix, query, { mode: mode() }, signal));
     if (signal.aborted) return;
-    if (!before) events.searched(id, query, explanation.results.map(({ document }) => document));
-    const click = ({ document, rank }) => events.clicked(id, query, document, rank);
+    if (!before) events.searched(ids, query, explanation.results.map(({ document }) => document));
+    const click = ({ document, rank }) => events.clicked(ids, query, document, rank);
     found = () => show(explanation, { heading: "Results for", click });
     found();
     searching = null;
   } catch (error) {
     if (signal.aborted || error instanceof Unreachable) return; // asked again when it is back
-    if (!before) events.searched(id, query);
+    if (!before) events.searched(ids, query);
     reset();
     told(error.status === 404 ? "The index has no result page for this query." : error.message);
   }
