@@ -152,7 +152,7 @@ class ListPolicy:
                 best_lists(
                     first,
                     min(first + TEXTS_AT_ONCE, contexts.num_rows),
-                    (*members.rows.arrays, members.probability, members.saved, worth),
+                    (*members.rows.arrays, members.probability, members.saved, worth, worth),
                     pool.arrays,
                     typed.arrays,
                     corrected,

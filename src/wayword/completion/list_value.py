@@ -51,12 +51,12 @@ def best_lists(
 ) -> None:
     """Fill the rows `first` to `last` of `query` and `value` with the best list of each text.
 
-    members: offsets, query, P(q̄ | x), saved, worth of what is found by typing on; pool: offsets, query;
+    members: offsets, query, P(q̄ | x), saved, worth of a search, W: worth of typing on; pool: offsets, query;
     typed: code points of the texts; queries: words, pages by rank, code points, group, searches;
     model: coefficients, reading, keystroke value; scratch: arrays of zeros for words and documents.
     Rows of different lengths are given as offsets, values and weights.
     """
-    member_offsets, member_query, probability, saved, worth = members
+    member_offsets, member_query, probability, saved, worth, typing_on = members
     pool_offsets, pool_query = pool
     words, pages, spelling, group, searches = queries
     coefficients, reading, keystroke_value = model
@@ -81,9 +81,9 @@ def best_lists(
             scratch,
         )
         for m in range(m1 - m0):
-            extra = keystroke_value * saved[m0 + m]
+            extra = keystroke_value * saved[m0 + m] - typing_on[m0 + m]
             for c in range(c1 - c0):
-                gain[m, c] = worth[m0 + m] * (gain[m, c] - 1.0) + extra
+                gain[m, c] = worth[m0 + m] * gain[m, c] + extra
         filled = optimise(
             probability[m0:m1], accepted, gain, reading, searches, suggested, query[text], value[text]
         )
