@@ -37,6 +37,8 @@ LEAST_STEMS_SIMPLE, SIMPLE_WORD = 3, 4
 """The same for one character appended to a word of at least `SIMPLE_WORD` characters: also learned from few words."""
 LEAST_RELIABILITY = 0.4
 """Share of the words with the second ending whose stem has the first ending too, at least."""
+LEAST_RELIABILITY_ALIKE = 0.15
+"""The same after one letter, for two words that are used as alike as the words of their endings mostly are."""
 LEAST_LIFT = 4.0
 """Where last letters are replaced ("y" by "ies"): how many times as many stems have both endings as by chance."""
 LONGEST_REPLACED = 4
@@ -259,11 +261,14 @@ def _scores(
     enough &= appended | (stems >= np.where(one, ONE_REPLACED_LIFT, LEAST_LIFT) * chance)
     enough &= appended | (_size(a) + size <= LONGEST_REPLACED)
     enough &= ~(appended & (size == LONGEST_ENDING)) | (stems >= LEAST_SHARE * stems.max())
+    alike = np.zeros(len(kind), bool)
     if contexts is not None:
-        enough &= _used_alike(pairs, kind, stems, contexts)
+        kind_alike, alike = _used_alike(pairs, kind, stems, contexts)
+        enough &= kind_alike
     long_enough = ~simple[kind] | (pairs.stem >= SIMPLE_WORD) | (stems[kind] >= LEAST_STEMS)
     reliable = reliability >= np.where(one[kind], ONE_REPLACED, LEAST_RELIABILITY)
     reliable &= overall >= np.where(one[kind], ONE_REPLACED, LEAST_OVERALL)
+    reliable |= alike & (overall >= LEAST_RELIABILITY) & (reliability >= LEAST_RELIABILITY_ALIKE)
     return np.where(enough[kind] & long_enough & reliable, reliability, 0.0)
 
 
@@ -325,21 +330,25 @@ def _total(asked: NDArray[Any], keys: NDArray[Any], weights: NDArray[np.float64]
 
 def _used_alike(
     pairs: _Pairs, kind: NDArray[np.int64], stems: NDArray[np.int64], contexts: csr_array
-) -> NDArray[np.bool_]:
-    """Whether the words of each pair of endings are used like those of the most frequent one that can be judged."""
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Whether the words of each pair of endings are used like those of the most frequent one that can be judged.
+
+    Also, for each pair of words, whether they are used as alike as the mean of their endings.
+    """
     alike = similarity(contexts, pairs.first, pairs.second)
     told = ~np.isnan(alike)
     compared = np.bincount(kind[told], minlength=len(stems))
     judged = compared >= LEAST_COMPARED
     if not judged.any():
-        return np.ones(len(stems), bool)
+        return np.ones(len(stems), bool), np.zeros(len(kind), bool)
     mean = np.bincount(kind[told], alike[told], len(stems)) / np.maximum(compared, 1)
     top = np.flatnonzero(judged)[np.argmax(stems[judged])]
     by_chance = similarity(
         contexts, pairs.first[told], np.roll(pairs.second[told], len(pairs.second[told]) // 2)
     )
     base = float(np.nanmean(by_chance)) if not np.isnan(by_chance).all() else 0.0
-    return ~judged | (mean - base >= LEAST_ALIKE * (mean[top] - base))
+    like_top = ~judged | (mean - base >= LEAST_ALIKE * (mean[top] - base))
+    return like_top, judged[kind] & (np.nan_to_num(alike) >= np.maximum(mean[kind], mean[top]))
 
 
 @compiled
