@@ -18,6 +18,7 @@ from wayword.completion.prefix_matcher import PrefixMatcher
 from wayword.completion.sparse_topk import DemandGraph
 from wayword.config import IndexConfig
 from wayword.engines import tables
+from wayword.index.block_list import BlockList
 from wayword.index.content import Content, ListedContexts
 from wayword.index.index import FORMAT
 from wayword.index.keys import Columns
@@ -25,9 +26,11 @@ from wayword.index.overrides import Overrides
 from wayword.index.pages import Pages
 from wayword.index.prefix_groups import group_prefixes
 from wayword.index.privacy_filter import matching, matching_prefixes
+from wayword.index.showable import Showable, least_searches
 from wayword.index.versions import ROOT, publish
 from wayword.logs import contexts_stage as contexts
 from wayword.logs.contexts import PREFIX
+from wayword.logs.splits import SPLITS
 from wayword.logs.stage import context_columns
 from wayword.progress import SILENT, Progress
 from wayword.store.compressed_rows import WeightedRows
@@ -52,6 +55,7 @@ def build(workspace: Workspace, config: IndexConfig, progress: Progress = SILENT
                 name: value for name, value in msgspec.to_builtins(config).items() if name != "versions"
             },
             "deleted": sorted(overrides.delete),
+            "block": BlockList.load(Path(config.block), needed=True).tag if config.block else "",
         }
     )
 
@@ -66,13 +70,19 @@ def build(workspace: Workspace, config: IndexConfig, progress: Progress = SILENT
 
 @dataclass(frozen=True)
 class ServedQueries:
-    """The queries of a workspace, with a mask of the `private` ones, which the index must not contain."""
+    """The queries of a workspace, with a mask of the `private` ones, which the index must not contain.
+
+    Of the others those that are not `showable` are in no list, but what they tell of beginnings and demand is used.
+    """
 
     texts: list[str]
     shown: list[str]
     popularity: NDArray[np.int64]
     private: NDArray[np.bool_]
     patterns: list[str]
+    showable: NDArray[np.bool_]
+    withheld: dict[str, int]
+    """Numbers of queries that are not shown, by reason."""
 
 
 def _write(
@@ -90,7 +100,12 @@ def _write(
         near_duplicates(queries.texts) if config.policy == "diverse" else None,
         list(context_columns(workspace.folder("log"))),
     )
-    return {**content.write(folder, config, progress), "withheld queries": int(queries.private.sum())}
+    report = content.write(folder, config, progress)
+    return {
+        **report,
+        "withheld queries": int((queries.private | ~queries.showable).sum()),
+        **{f"withheld: {reason}": n for reason, n in queries.withheld.items()},
+    }
 
 
 def _pages(workspace: Workspace, exposure: WeightedRows, queries: ServedQueries) -> Pages:
@@ -109,11 +124,37 @@ def _served_queries(workspace: Workspace, config: IndexConfig, overrides: Overri
     texts = table["text"].to_pylist()
     shown = [shown or "" for shown in table["shown"].to_pylist()]  # null for a query without results
     patterns = config.withhold.split()
-    private = np.array(matching(texts, patterns), bool) | np.array(matching(shown, patterns), bool)
-    private |= np.fromiter((text in overrides.delete for text in texts), bool, len(texts))
-    searched = popularity(workspace.folder("rankings"), "retriever", "ranker")
-    private |= _few_users(workspace, texts, config.min_users)
-    return ServedQueries(texts, shown, np.where(private, 0, searched), private, patterns)
+    personal = np.array(matching(texts, patterns), bool) | np.array(matching(shown, patterns), bool)
+    deleted = np.fromiter((text in overrides.delete for text in texts), bool, len(texts))
+    few = _few_users(workspace, texts, config.min_users)
+    private = personal | deleted | few
+    reasons = {
+        "personal data": personal,
+        "deleted": deleted & ~personal,
+        "few users": few & ~personal & ~deleted,
+    }
+    searched = popularity(workspace.folder("rankings"), *SPLITS)
+    able = Showable.of(
+        texts,
+        [None if gone else raw for raw, gone in zip(table["raw"].to_pylist(), private.tolist(), strict=True)],
+        np.where(private, 0, searched),
+        np.bincount(
+            tables.read(workspace.folder("rankings"), "rankings")["query"].to_numpy(), minlength=len(texts)
+        ),
+        min_searches=least_searches(searched, config.min_searches),
+        min_results=config.min_results,
+        block=BlockList.load(Path(config.block), needed=True) if config.block else None,
+    )
+    trained = popularity(workspace.folder("rankings"), "retriever", "ranker")
+    return ServedQueries(
+        texts,
+        shown,
+        np.where(private | ~able.mask, 0, trained),
+        private,
+        patterns,
+        able.mask,
+        {**{reason: int(bad.sum()) for reason, bad in reasons.items() if bad.any()}, **able.withheld},
+    )
 
 
 def _few_users(workspace: Workspace, texts: list[str], least: int) -> NDArray[np.bool_]:
@@ -128,7 +169,7 @@ def _few_users(workspace: Workspace, texts: list[str], least: int) -> NDArray[np
 
 def _public_retriever(whole: ExpectedUtilityRetriever, queries: ServedQueries) -> ExpectedUtilityRetriever:
     """The workspace's retriever without private queries."""
-    private = queries.private
+    private, listed = queries.private, queries.showable & ~queries.private
     matcher = whole.matcher
     if private.any():
         wanted = np.zeros(len(queries.texts), bool)
@@ -139,7 +180,7 @@ def _public_retriever(whole: ExpectedUtilityRetriever, queries: ServedQueries) -
     return ExpectedUtilityRetriever(
         _without_private(queries.texts, private),
         matcher,
-        DemandGraph(whole.graph.demand, returned.select(~private[returned.values]), whole.graph.universe),
+        DemandGraph(whole.graph.demand, returned.select(listed[returned.values]), whole.graph.universe),
         prefix_probability=whole.prefix_probability,
         own_utility=whole.own_utility,
         popularity=queries.popularity,

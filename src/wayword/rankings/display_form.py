@@ -12,7 +12,7 @@ from wayword.text import JOINERS
 
 _MARKUP = regex.compile(
     r"""
-      <\s*[/!?]?[a-z][^<>]*>                             # a tag
+      <[/!?]?[a-z][^<>]*>                             # a tag
     | <\s*(?:script|style|iframe|img|svg|body|a)\b       # a tag that does not end
     | <!--|-->|\]\]>
     | &(?:\#\d{1,7}|\#x[0-9a-f]{1,6}|[a-z]{2,8}\d?);      # a character reference
