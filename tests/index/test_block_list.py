@@ -75,3 +75,14 @@ def test_a_missing_file_blocks_nothing_unless_it_is_named(tmp_path: Path) -> Non
         BlockList.load(tmp_path / "bad")
     with pytest.raises(WaywordError, match="Cannot read"):
         BlockList.load(tmp_path)
+
+
+def test_a_json_list_of_a_package_can_be_used(tmp_path: Path) -> None:
+    file = tmp_path / "english.json"
+    for content in ('["Darn", "holy cow"]', '{"words": ["Darn", "holy cow"]}'):
+        file.write_text(content)
+        assert BlockList.load(file) == BlockList.parse("darn\nholy cow")
+    for content in ("{}", "[1]", "{"):
+        file.write_text(content)
+        with pytest.raises(WaywordError, match=r"list of words|Cannot read"):
+            BlockList.load(file)

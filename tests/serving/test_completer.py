@@ -414,7 +414,7 @@ def test_the_same_workspace_gives_the_same_bytes(copied: Path, undisturbed: Made
 
 
 OWN = {"video of my dog rex": "alone", "ann.lee@example.org video": "", "video 4111 1111 1111 1111": ""}
-SECRETS = ("ann lee@", "4111", "bob ray@")
+SECRETS = ("ann lee@", "4111 1", "bob ray@")
 
 
 @pytest.mark.parametrize("column", ["context", "recorded"])

@@ -2,9 +2,11 @@
 
 One entry per line; empty lines and lines that start with `#` are skipped. A word or several words match whole words of
 the normalised query, in their order; in scripts without spaces they match anywhere. `/…/` is a regular expression that
-is searched for in the normalised query.
+is searched for in the normalised query. A JSON file has a list of words, itself or under `words`: the form in which
+packages bring their lists along.
 """
 
+import json
 import logging
 import zlib
 from collections.abc import Iterable
@@ -54,7 +56,7 @@ class BlockList:
             raise WaywordError(
                 f"Cannot read the block list {file}: {problem}. Expected UTF-8, an entry per line."
             ) from problem
-        return cls.parse(content, str(file))
+        return cls.parse(_lines_of_json(content, file) if file.suffix == ".json" else content, str(file))
 
     @classmethod
     def parse(cls, content: str, where: str = "the block list") -> "BlockList":
@@ -108,6 +110,18 @@ class BlockList:
         if self.phrases and any(f" {phrase} " in f" {text} " for phrase in self.phrases):
             return True
         return any(part in text for part in self.anywhere) or _found(text, patterns)
+
+
+def _lines_of_json(content: str, file: Path) -> str:
+    """The words of a JSON file, one per line."""
+    try:
+        given = json.loads(content)
+    except (ValueError, RecursionError) as problem:
+        raise WaywordError(f"Cannot read the block list {file}: {problem}.") from problem
+    words = given.get("words") if isinstance(given, dict) else given
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise WaywordError(f"Found no list of words in {file}; expected one, itself or under the key words.")
+    return "\n".join(" ".join(word.split()) for word in words)
 
 
 def _found(text: str, patterns: dict[regex.Pattern[str], int]) -> bool:
