@@ -100,6 +100,9 @@ RERUN: dict[str, tuple[Any, tuple[str, ...]]] = {
     "index.kept": (11, ("index",)),
     "index.withhold": ("email", ("index",)),
     "index.min_users": (2, ("index",)),
+    "index.min_searches": (3, ("index",)),
+    "index.min_results": (4, ("index",)),
+    "index.block": (str(Path(__file__).parents[1] / "Makefile"), ("index",)),
     "index.versions": (2, ()),
 }
 

@@ -39,3 +39,10 @@ def test_top_keeps_the_first_of_every_context(unordered: list[tuple[int, int, fl
     assert list(zip(top.context, top.query, top.score, strict=True)) == expected
     lengths = [sum(row[0] == context for row in unordered) for context in range(4)]
     assert ordered.position().tolist() == [place for length in lengths for place in range(length)]
+
+
+def test_ties_go_to_the_more_searched_query_then_to_the_first() -> None:
+    context, query = np.zeros(4, np.int32), np.arange(4, dtype=np.int32)
+    score, searched = np.array([0.5, 0.5, 0.7, 0.5], np.float32), np.array([1, 8, 0, 8])
+    assert Candidates.sorted(context, query, score, popularity=searched).query.tolist() == [2, 1, 3, 0]
+    assert Candidates.sorted(context, query, score).query.tolist() == [2, 0, 1, 3]

@@ -57,7 +57,7 @@ def test_forms_of_a_query_are_one_and_the_most_logged_stands_for_all_with_its_ow
 ) -> None:
     joined(engine, tmp_path, [])
     assert engine.arrow("SELECT text, shown, ranked FROM queries ORDER BY query").to_pylist() == [
-        {"text": "mail", "shown": "mail", "ranked": True},
+        {"text": "mail", "shown": "MAIL", "ranked": True},
         {"text": "nothing found", "shown": None, "ranked": False},
         {"text": "tv stand", "shown": "tv-stand", "ranked": True},
         {"text": "unsearched", "shown": "unsearched", "ranked": True},

@@ -16,19 +16,22 @@ from odd_texts import ODD
 
 from runs import Made
 from wayword.completion.completion import Completion
+from wayword.completion.popular import popularity
 from wayword.config import Config, IndexConfig
 from wayword.engines import tables
 from wayword.errors import WaywordError, WorkspaceError
-from wayword.index import versions
+from wayword.index import block_list, versions
 from wayword.index.build import build
 from wayword.index.overrides import FILE, Overrides
 from wayword.logs import contexts_stage as contexts
+from wayword.logs.splits import SPLITS
 from wayword.pipeline import load_policies, run
 from wayword.request import MODES
 from wayword.serving.completer import Completer, as_typed
 from wayword.serving.explanation import Unknown, explain
 from wayword.serving.policy_completer import PolicyCompleter
 from wayword.simulation.simulate import simulate
+from wayword.store.artefact import report_of
 from wayword.store.workspace import Workspace
 from wayword.text import normalise
 
@@ -185,6 +188,85 @@ def _mentions(path: Path, text: str) -> list[str]:
     ]
 
 
+# --- what may be shown
+
+
+def test_a_blocked_word_hides_its_queries_within_a_look_and_shows_them_again(copied: Path) -> None:
+    served, root = _served(copied), copied / "index"
+    before = served.complete("vi", 10)
+    word = normalise(before[0].query).split()[0]
+    assert sum(word in normalise(one.query).split() for one in before) > 0
+    Overrides.parse({"pin": {"vi": [f"{word} pinned", "pinned"]}}).save(root)
+    (root / block_list.FILE).write_text(f"# not nice\n{word.upper()}\n", encoding="utf-8")
+    served._next_look = 0.0
+    after = served.complete("vi", 10)
+    assert after[0].query == "pinned"
+    assert not [one.query for one in after if word in normalise(one.query).split()]
+    for mode in MODES:  # known texts, unknown ones, most popular completion
+        for list_of in (served.served.complete, served.served.popular):
+            found = list_of(f"{word[:3]}x"[:3], 20, mode=mode)
+            assert not [one.query for one in found if word in normalise(one.query).split()]
+    (root / block_list.FILE).write_text("/(/\n")
+    served._next_look = 0.0
+    assert served.complete("vi", 10) == after
+    assert any("regular expression" in problem for problem in served.problems)
+    (root / FILE).unlink()
+    (root / block_list.FILE).unlink()
+    served._next_look = 0.0
+    assert served.complete("vi", 10) == before
+    assert served.problems == []
+
+
+def test_the_block_list_of_the_settings_is_followed_while_serving(copied: Path, tmp_path: Path) -> None:
+    workspace = Workspace.open(copied)
+    first = Completer.open(copied).complete("vi", 10)[0].query
+    file = tmp_path / "block.txt"
+    file.write_text("nothing of the kind\n")
+    build(workspace, IndexConfig(block=str(file)))
+    served = _served(copied)
+    assert served.complete("vi", 10)[0].query == first
+    file.write_text(f"/^{normalise(first)}$/\n")
+    served._next_look = 0.0
+    assert first not in [one.query for one in served.complete("vi", 10)]
+    folder, made = build(workspace, IndexConfig(block=str(file)))
+    assert made
+    assert report_of(folder)["withheld: blocked"] == 1
+    with pytest.raises(WaywordError, match="There is no block list"):
+        build(workspace, IndexConfig(block=str(tmp_path / "none")))
+
+
+@pytest.mark.parametrize(
+    "setting", [{"min_searches": 4}, {"min_results": 8}, {"min_searches": 3, "min_results": 5}]
+)
+def test_what_is_searched_seldom_or_finds_little_is_learned_from_but_not_shown(
+    setting: dict[str, int], copied: Path
+) -> None:
+    workspace = Workspace.open(copied)
+    before = Completer.open(copied)
+    known = {typed for typed, _ in before.served.known()}
+    folder, _ = build(workspace, IndexConfig(**setting))
+    served = Completer.open(copied)
+    assert {typed for typed, _ in served.served.known()} == known  # beginnings of all queries are understood
+    queries = tables.read(workspace.folder("rankings"), "queries")
+    searched = popularity(workspace.folder("rankings"), *SPLITS)
+    returned = np.bincount(
+        tables.read(workspace.folder("rankings"), "rankings")["query"].to_numpy(), minlength=len(searched)
+    )
+    few = (searched > 0) & (searched < setting.get("min_searches", 0))
+    few |= (returned > 0) & (returned < setting.get("min_results", 0))
+    hidden = {queries["text"][int(number)].as_py() for number in np.flatnonzero(few)}
+    assert (
+        sum(n for name, n in report_of(folder).items() if name.startswith("withheld: ")) == len(hidden) > 20
+    )
+    shown = set()
+    for typed in [*sorted(known)[::25], "vidoe", "zz", "plaver"]:
+        for mode in MODES:
+            for list_of in (served.complete, served.served.popular):
+                shown |= {normalise(one.query) for one in list_of(typed, 15, mode=mode)}
+    assert shown
+    assert not shown & hidden
+
+
 # --- what changes on disk
 
 
@@ -332,7 +414,7 @@ def test_the_same_workspace_gives_the_same_bytes(copied: Path, undisturbed: Made
 
 
 OWN = {"video of my dog rex": "alone", "ann.lee@example.org video": "", "video 4111 1111 1111 1111": ""}
-SECRETS = ("ann lee@", "4111", "bob ray@")
+SECRETS = ("ann lee@", "4111 1", "bob ray@")
 
 
 @pytest.mark.parametrize("column", ["context", "recorded"])
@@ -362,8 +444,10 @@ def test_queries_of_few_people_and_private_ones_are_withheld(
     assert [*Completer.open(workspace).index.columns.values] == (["part"] if column == "context" else [])
     assert "video of my dog rex" in _shown(workspace)
     assert not _shown(workspace) & {"ann.lee@example.org video", "video 4111 1111 1111 1111"}
-    assert not [secret for secret in SECRETS if _mentions(workspace.path, secret)]
-    build(workspace, IndexConfig(min_users=3))
+    assert [file for secret in SECRETS for file in _mentions(workspace.path, secret)] == []
+    build(workspace, IndexConfig(min_searches=0, min_results=2))
+    assert [file for secret in SECRETS for file in _mentions(workspace.path, secret)] == []
+    build(workspace, IndexConfig(min_users=3, min_searches=2))
     assert _shown(workspace)
     assert "video of my dog rex" not in _shown(workspace)
     served = Completer.open(workspace).served

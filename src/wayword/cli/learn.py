@@ -157,6 +157,8 @@ def run(
 
     Example: `wayword run --log clicks.parquet --rankings rankings.parquet --out workspace`
     """
+    from wayword.cli.serve import print_withheld
+    from wayword.index.versions import ROOT, current
     from wayword.pipeline import run as run_pipeline
     from wayword.progress import Bars
 
@@ -174,6 +176,7 @@ def run(
             reporter=bars,
         )
     _print_mismatches(workspace.report("rankings"))
+    print_withheld(current(workspace.path / ROOT))
     typer.echo(f"The workspace is {out}. Next: wayword evaluate {shlex.quote(str(out))}", err=True)
 
 

@@ -50,7 +50,22 @@ def index(
         settings = Config.load(config) if config else opened.config
         with Bars(stderr()).shown() as bars:
             index_of(opened, settings, bars)
+        print_withheld(index_versions.current(root))
     typer.echo(f"The current version is {index_versions.current(root).name}.", err=True)
+
+
+def print_withheld(version: Path) -> None:
+    """Print how many queries of an index are not shown, and why."""
+    from wayword.store.artefact import report_of
+
+    start = "withheld: "
+    counts = {name: n for name, n in report_of(version).items() if name.startswith(start)}
+    if counts:
+        parts = ", ".join(f"{name.removeprefix(start)} {n:,}" for name, n in counts.items())
+        typer.echo(
+            f"note: {sum(counts.values()):,} queries are not shown: {parts}. See [index] in the settings.",
+            err=True,
+        )
 
 
 def export(

@@ -164,7 +164,11 @@ class ExpectedUtilityRetriever:
         share = (weight / np.maximum(total, 1e-12)[context]).astype(np.float32)
         kept = np.flatnonzero(share > 0)
         return Candidates.sorted(
-            context[kept], members.values[kept], share[kept], intents.source[context[kept]]
+            context[kept],
+            members.values[kept],
+            share[kept],
+            intents.source[context[kept]],
+            popularity=self.popularity,
         ).top(k)
 
     def demand(self, contexts: pa.Table, intents: Intents) -> csr_array:

@@ -20,6 +20,7 @@ from wayword.completion.sparse_topk import DemandGraph
 from wayword.completion.suggested_queries import HIDDEN
 from wayword.config import IndexConfig
 from wayword.engines import tables
+from wayword.index.block_list import BlockList
 from wayword.index.content import Content, ListedContexts, ServedPolicy
 from wayword.index.index import FORMAT
 from wayword.index.keys import Columns
@@ -27,9 +28,11 @@ from wayword.index.overrides import Overrides
 from wayword.index.pages import Pages
 from wayword.index.prefix_groups import group_prefixes
 from wayword.index.privacy_filter import matching, matching_prefixes
+from wayword.index.showable import Showable, least_searches
 from wayword.index.versions import ROOT, publish
 from wayword.logs import contexts_stage as contexts
 from wayword.logs.contexts import PREFIX
+from wayword.logs.splits import SPLITS
 from wayword.logs.stage import context_columns
 from wayword.progress import SILENT, Progress
 from wayword.store.compressed_rows import WeightedRows
@@ -54,6 +57,7 @@ def build(workspace: Workspace, config: IndexConfig, progress: Progress = SILENT
                 name: value for name, value in msgspec.to_builtins(config).items() if name != "versions"
             },
             "deleted": sorted(overrides.delete),
+            "block": BlockList.load(Path(config.block), needed=True).tag if config.block else "",
         }
     )
 
@@ -68,13 +72,19 @@ def build(workspace: Workspace, config: IndexConfig, progress: Progress = SILENT
 
 @dataclass(frozen=True)
 class ServedQueries:
-    """The queries of a workspace, with a mask of the `private` ones, which the index must not contain."""
+    """The queries of a workspace, with a mask of the `private` ones, which the index must not contain.
+
+    Of the others those that are not `showable` are in no list, but what they tell of beginnings and demand is used.
+    """
 
     texts: list[str]
     shown: list[str]
     popularity: NDArray[np.int64]
     private: NDArray[np.bool_]
     patterns: list[str]
+    showable: NDArray[np.bool_]
+    withheld: dict[str, int]
+    """Numbers of queries that are not shown, by reason."""
 
 
 def _write(
@@ -84,7 +94,7 @@ def _write(
     stages = ("rankings", "demand", "completion")
     whole = completion.load_lists({stage: workspace.folder(stage) for stage in stages}, threads=threads())
     retriever = _public_retriever(whole.retriever, queries)
-    policy, live = _policies(whole, retriever, queries.private, config)
+    policy, live = _policies(whole, retriever, queries, config)
     content = Content(
         ["" if gone else text for text, gone in zip(queries.shown, queries.private.tolist(), strict=True)],
         policy,
@@ -93,29 +103,33 @@ def _write(
         _pages(workspace, whole.retriever.graph.exposure, queries),
         list(context_columns(workspace.folder("log"))),
     )
-    return {**content.write(folder, config, progress), "withheld queries": int(queries.private.sum())}
+    report = content.write(folder, config, progress)
+    return {
+        **report,
+        "withheld queries": int((queries.private | ~queries.showable).sum()),
+        **{f"withheld: {reason}": n for reason, n in queries.withheld.items()},
+    }
 
 
 def _policies(
-    whole: ListPolicy, public: ExpectedUtilityRetriever, private: NDArray[np.bool_], config: IndexConfig
+    whole: ListPolicy, public: ExpectedUtilityRetriever, queries: ServedQueries, config: IndexConfig
 ) -> tuple[ServedPolicy, ServedPolicy]:
     """The policy that computes the stored lists, and the one that is stored for other texts.
 
-    What private queries say about demand counts in the stored lists, which do not show them; the stored policy knows
-    nothing of them.
+    What queries that are not shown say about demand counts in the stored lists; the stored policy knows nothing of
+    private ones.
     """
     if config.policy == "expected":
         return Expected(public), Expected(public)
-    known = whole.queries
-    shown_as = np.where((known.shown_as >= 0) & private[known.shown_as], HIDDEN, known.shown_as)
-    shown_as = np.where(private & (shown_as >= 0), HIDDEN, shown_as).astype(np.int32)
-    queries = replace(known, shown_as=shown_as)
-    policy = replace(whole, queries=queries)
+    known, private = whole.queries, queries.private
+    hidden = private | ~queries.showable
+    shown_as = np.where(hidden[known.shown_as], HIDDEN, known.shown_as).astype(np.int32)
+    policy = replace(whole, queries=replace(known, shown_as=shown_as))
     if not private.any():
         return policy, policy
     words, pages = known.words.words, known.pages
     without = replace(
-        queries,
+        policy.queries,
         words=replace(known.words, words=words.select(~private[words.owner])),
         pages=pages.select(~private[pages.owner]),
         spelling=public.matcher.spelling,
@@ -139,11 +153,37 @@ def _served_queries(workspace: Workspace, config: IndexConfig, overrides: Overri
     texts = table["text"].to_pylist()
     shown = [shown or "" for shown in table["shown"].to_pylist()]  # null for a query without results
     patterns = config.withhold.split()
-    private = np.array(matching(texts, patterns), bool) | np.array(matching(shown, patterns), bool)
-    private |= np.fromiter((text in overrides.delete for text in texts), bool, len(texts))
-    searched = popularity(workspace.folder("rankings"), "retriever", "ranker")
-    private |= _few_users(workspace, texts, config.min_users)
-    return ServedQueries(texts, shown, np.where(private, 0, searched), private, patterns)
+    personal = np.array(matching(texts, patterns), bool) | np.array(matching(shown, patterns), bool)
+    deleted = np.fromiter((text in overrides.delete for text in texts), bool, len(texts))
+    few = _few_users(workspace, texts, config.min_users)
+    private = personal | deleted | few
+    reasons = {
+        "personal data": personal,
+        "deleted": deleted & ~personal,
+        "few users": few & ~personal & ~deleted,
+    }
+    searched = popularity(workspace.folder("rankings"), *SPLITS)
+    able = Showable.of(
+        texts,
+        [None if gone else raw for raw, gone in zip(table["raw"].to_pylist(), private.tolist(), strict=True)],
+        np.where(private, 0, searched),
+        np.bincount(
+            tables.read(workspace.folder("rankings"), "rankings")["query"].to_numpy(), minlength=len(texts)
+        ),
+        min_searches=least_searches(searched, config.min_searches),
+        min_results=config.min_results,
+        block=BlockList.load(Path(config.block), needed=True) if config.block else None,
+    )
+    trained = popularity(workspace.folder("rankings"), "retriever", "ranker")
+    return ServedQueries(
+        texts,
+        shown,
+        np.where(private | ~able.mask, 0, trained),
+        private,
+        patterns,
+        able.mask,
+        {**{reason: int(bad.sum()) for reason, bad in reasons.items() if bad.any()}, **able.withheld},
+    )
 
 
 def _few_users(workspace: Workspace, texts: list[str], least: int) -> NDArray[np.bool_]:
@@ -158,7 +198,7 @@ def _few_users(workspace: Workspace, texts: list[str], least: int) -> NDArray[np
 
 def _public_retriever(whole: ExpectedUtilityRetriever, queries: ServedQueries) -> ExpectedUtilityRetriever:
     """The workspace's retriever without private queries."""
-    private = queries.private
+    private, listed = queries.private, queries.showable & ~queries.private
     matcher = whole.matcher
     if private.any():
         wanted = np.zeros(len(queries.texts), bool)
@@ -169,7 +209,7 @@ def _public_retriever(whole: ExpectedUtilityRetriever, queries: ServedQueries) -
     return ExpectedUtilityRetriever(
         _without_private(queries.texts, private),
         matcher,
-        DemandGraph(whole.graph.demand, returned.select(~private[returned.values]), whole.graph.universe),
+        DemandGraph(whole.graph.demand, returned.select(listed[returned.values]), whole.graph.universe),
         prefix_probability=whole.prefix_probability,
         own_utility=whole.own_utility,
         popularity=queries.popularity,

@@ -78,6 +78,7 @@ class Content:
             "kept": config.kept,
             "columns": listed.columns.values,
             "context": self.context,
+            "block": str(Path(config.block).resolve()) if config.block else "",
         }
         (folder / ABOUT).write_text(json.dumps(about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
         return {"queries": len(self.shown), "texts": len(listed.keys), "lists": 2 * listed.contexts.num_rows}

@@ -11,7 +11,7 @@ denied or deleted.
 
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -81,6 +81,14 @@ class Overrides:
     def hidden(self) -> frozenset[str]:
         """Queries that are never shown: denied and deleted ones."""
         return self.deny | self.delete
+
+    def without_pins(self, unwanted: Callable[[str], bool]) -> "Overrides":
+        """The same without the pinned queries whose normalised text is unwanted."""
+        pins = {
+            typed: tuple(query for query in queries if not unwanted(normalise(query)))
+            for typed, queries in self.pin.items()
+        }
+        return replace(self, pin={typed: queries for typed, queries in pins.items() if queries})
 
     def plain(self) -> dict[str, Any]:
         """Plain JSON values, as read by `parse`."""

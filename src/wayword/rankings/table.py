@@ -1,7 +1,8 @@
 """Rankings of the production engine with numbered queries and documents, and the log joined to them.
 
 There is one query per normalised text. If the rankings have several raw forms of one text ("TV stand", "tv stand"),
-the most frequently searched form represents all: its result list is used, and it is the displayed form.
+the most frequently searched form represents all: its result list is used. Displayed is the most frequent spelling in
+the searches (see `display_form`), whether the rankings have it or not.
 """
 
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from wayword.logs import checks, column_types
 from wayword.logs.columns import TYPES, as_text
 from wayword.logs.log import forms
 from wayword.progress import SILENT, Progress
+from wayword.rankings.display_form import spelling
 from wayword.rankings.document_ranker import DocumentRanker
 from wayword.store.input_file import InputFile
 
@@ -90,7 +92,7 @@ def _normalise(engine: Engine) -> None:
 def number(engine: Engine, titles: pa.Table | None) -> None:
     """Steps `queries`, `documents` and `rankings`: number queries and documents in text order, so deterministically."""
     engine.step(
-        "shown",
+        "answering",
         """
         SELECT text, raw FROM (
           SELECT f.text, f.raw, row_number() OVER (PARTITION BY f.text ORDER BY coalesce(c.n, 0) DESC, f.raw) AS place
@@ -99,13 +101,17 @@ def number(engine: Engine, titles: pa.Table | None) -> None:
         ) AS choices WHERE place = 1
         """,
     )
+    _display_forms(engine)
     engine.step(
         "queries",
         """
-        SELECT CAST(row_number() OVER (ORDER BY text) - 1 AS INTEGER) AS query, text, min(raw) AS shown,
-               count(raw) > 0 AS ranked
-        FROM (SELECT text, raw FROM shown UNION ALL SELECT DISTINCT text, CAST(NULL AS STRING) FROM searches) AS t
-        GROUP BY text
+        SELECT CAST(row_number() OVER (ORDER BY t.text) - 1 AS INTEGER) AS query, t.text, min(t.raw) AS raw,
+               CASE WHEN count(t.raw) > 0 THEN coalesce(min(d.spelling), t.text) END AS shown,
+               count(t.raw) > 0 AS ranked
+        FROM (SELECT text, raw FROM answering
+              UNION ALL SELECT DISTINCT text, CAST(NULL AS STRING) FROM searches) AS t
+        LEFT JOIN displayed AS d ON d.text = t.text
+        GROUP BY t.text
         """,
     )
     engine.load(
@@ -125,8 +131,29 @@ def number(engine: Engine, titles: pa.Table | None) -> None:
         "rankings",
         """
         SELECT DISTINCT q.query, d.document, CAST(r.rank AS INTEGER) AS rank
-        FROM ranked AS r JOIN queries AS q ON q.shown = r.raw_query
+        FROM ranked AS r JOIN queries AS q ON q.raw = r.raw_query
         JOIN documents AS d ON d.document_id = r.document_id
+        """,
+    )
+
+
+def _display_forms(engine: Engine) -> None:
+    """Step `displayed` (text, spelling): the most frequent spelling of each text, of equal ones the first."""
+    known = engine.arrow(
+        "SELECT DISTINCT raw_query, text FROM searches UNION SELECT raw, text FROM ranked_forms"
+    )
+    spelt = [spelling(raw) for raw in known["raw_query"].to_pylist()]
+    engine.load("spellings", known.append_column("spelling", pa.array(spelt, pa.string())))
+    engine.step(
+        "displayed",
+        """
+        SELECT text, spelling FROM (
+          SELECT s.text, s.spelling, row_number() OVER (
+                   PARTITION BY s.text ORDER BY sum(coalesce(c.n, 0)) DESC, s.spelling) AS place
+          FROM spellings AS s
+          LEFT JOIN (SELECT raw_query, count(*) AS n FROM searches GROUP BY raw_query) AS c ON c.raw_query = s.raw_query
+          WHERE s.spelling <> '' GROUP BY s.text, s.spelling
+        ) AS choices WHERE place = 1
         """,
     )
 
@@ -140,7 +167,7 @@ def join_log(engine: Engine, rules: MismatchRules, *, source: str) -> dict[str, 
         "placed",
         """
         SELECT c.search, s.search_id, s.raw_query, c.document_id, c.rank, c.weight, q.query, q.ranked, d.document,
-               r.rank AS table_rank, f.raw <> q.shown AS another_form
+               r.rank AS table_rank, f.raw <> q.raw AS another_form
         FROM clicks AS c JOIN searches AS s ON s.search = c.search JOIN queries AS q ON q.text = s.text
         LEFT JOIN documents AS d ON d.document_id = c.document_id
         LEFT JOIN rankings AS r ON r.query = q.query AND r.document = d.document

@@ -10,7 +10,8 @@ from typing import Any
 
 from wayword import __version__
 from wayword.completion.completion import Completion
-from wayword.index import versions
+from wayword.index import block_list, versions
+from wayword.index.block_list import BlockList
 from wayword.index.index import Index
 from wayword.index.overrides import FILE, Overrides
 from wayword.request import ANY, MAX_COMPLETIONS, MAX_PREFIX, MODES, check_request
@@ -27,17 +28,26 @@ PINNED = "pinned"
 
 @dataclass(frozen=True, eq=False)
 class Served:
-    """An index with its overrides, replaced as a whole, so that no list mixes two versions. Equal only to itself."""
+    """An index with its overrides and block lists, replaced as a whole, so that no list mixes two versions.
+
+    Equal only to itself.
+    """
 
     index: Index
     overrides: Overrides
     hidden: frozenset[int]
-    """The numbers that the index gives to denied and deleted queries."""
+    """The numbers that the index gives to denied, deleted and blocked queries."""
+    blocked: str = ""
+    """Checksums of the block lists."""
 
     @classmethod
-    def of(cls, index: Index, overrides: Overrides) -> "Served":
-        """An index with overrides."""
-        return cls(index, overrides, index.numbers(overrides.hidden))
+    def of(cls, index: Index, overrides: Overrides, *blocks: BlockList) -> "Served":
+        """An index with overrides and block lists. Blocked queries cannot be pinned."""
+        hidden = index.numbers(overrides.hidden)
+        for block in filter(None, blocks):
+            hidden |= frozenset(block.places(index.texts))
+            overrides = overrides.without_pins(block.matches)
+        return cls(index, overrides, hidden, "".join(block.tag for block in blocks))
 
     @cached_property
     def score_is(self) -> ScoreMeaning:
@@ -46,8 +56,8 @@ class Served:
 
     @cached_property
     def tag(self) -> str:
-        """Identifies the index, the overrides and the version of Wayword."""
-        return f"{self.index.version}-{self.overrides.tag}-{__version__}"
+        """Identifies the index, the overrides, the block lists and the version of Wayword."""
+        return f"{self.index.version}-{self.overrides.tag}{self.blocked}-{__version__}"
 
     def complete(
         self, prefix: str, k: int = 10, *, context: Mapping[str, Any] | None = None, mode: str = ANY
@@ -108,7 +118,11 @@ class Completer:
         self.root = root
         self._index = CurrentIndex(root, fall_back=fall_back, condemned=condemned)
         self._overrides = WatchedFile(root / FILE, lambda _earlier: Overrides.load(root))
-        self._served = Served.of(self._index.value, self._overrides.value)
+        beside = root / block_list.FILE
+        self._beside = WatchedFile(beside, lambda _earlier: BlockList.load(beside))
+        self._block_file, self._block = "", self._beside
+        self._watch_block()
+        self._served = self._together()
         self._next_look = monotonic() + LOOK_EVERY
         self._looking = Lock()
 
@@ -124,7 +138,7 @@ class Completer:
     @property
     def problems(self) -> list[str]:
         """Reasons why something else than the current files is served."""
-        return [*self._index.problems, *self._overrides.problems]
+        return [reason for watched in self._watched for reason in watched.problems]
 
     @property
     def preferred(self) -> str | None:
@@ -168,11 +182,37 @@ class Completer:
         if not self._looking.acquire(blocking=False):
             return  # another thread does it
         try:
-            for watched in (self._overrides, self._index):
+            for watched in self._watched:
                 if watched.look():
-                    self._served = Served.of(self._index.value, self._overrides.value)
+                    self._watch_block()
+                    self._served = self._together()
         finally:
             self._looking.release()
+
+    @property
+    def _watched(self) -> list[WatchedFile[Any]]:
+        return [self._overrides, *self._blocks, self._index]
+
+    @property
+    def _blocks(self) -> "list[WatchedFile[BlockList]]":
+        """The block list beside the index, and the one that its settings name."""
+        return [self._beside] if self._block is self._beside else [self._beside, self._block]
+
+    def _watch_block(self) -> None:
+        """Watch the block list that the settings of the current index name."""
+        named = str(self._index.value.about.get("block", ""))
+        if named != self._block_file:
+            self._block_file = named
+            self._block = (
+                WatchedFile(Path(named), lambda _earlier: BlockList.load(Path(named)))
+                if named
+                else self._beside
+            )
+
+    def _together(self) -> Served:
+        return Served.of(
+            self._index.value, self._overrides.value, *(watched.value for watched in self._blocks)
+        )
 
 
 def _with_pinned(completions: list[Completion], pinned: tuple[str, ...], k: int) -> list[Completion]:

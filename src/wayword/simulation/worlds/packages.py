@@ -2,14 +2,15 @@
 
 A person wants one of the 3,000 end-user packages that most others relate to, drawn in proportion to the
 square root of how many do. They type its name, or a phrase of one to three neighbouring words of its title
-that another title shares. The ranker is BM25 over names and titles; rankings are collected for the logged
-queries. The context column is the section of the wanted package.
+that another title shares and that people would type (`title_phrases`). The ranker is BM25 over names and titles;
+rankings are collected for the logged queries. The context column is the section of the wanted package.
 """
 
 from collections import Counter
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import regex
 from numpy.typing import NDArray
 
@@ -17,6 +18,7 @@ from wayword.progress import SILENT, Progress
 from wayword.rankings.bm25 import rank_with_bm25
 from wayword.simulation.catalogue import related_counts
 from wayword.simulation.world import Intents, World
+from wayword.simulation.worlds.title_phrases import TitlePhrases
 from wayword.text import normalise
 
 SIZE = 3000
@@ -30,15 +32,10 @@ SECTIONS = frozenset(
     shells sound text utils vcs video web x11 xfce
     """.split()  # noqa: SIM905 (a list of words, not of strings)
 )
-STOP_WORDS = frozenset(
-    """
-    a an and are as at be but by can for from has in into is it its like many metapackage more most not of on
-    or other some such than that the their this to using various via was which while with without you your
-    """.split()  # noqa: SIM905
-)
 _NOT_A_PROGRAM = regex.compile(
     r"^(lib|python3?-|fonts-|ttf-|xfonts-|task-|elpa-|gir1)"
     r"|-(dev|docs?|data|dbg|common|examples|l10n|i18n|locales?|lang|plugins?|dkms|bin|core|base|music|sounds?)(-|$)"
+    r"|[.]|-.*-|-\d+$"  # parts and versions of a program: nobody types such a name
 )
 _NOT_FOR_PEOPLE = regex.compile(
     r"transitional|dummy|data files|documentation|debug|common files|architecture.independent|shared librar",
@@ -55,7 +52,9 @@ def packages_world(
 ) -> World:
     """Build the world from a catalogue."""
     documents, counts = _programs(catalogue, size)
-    distributions = query_probabilities(documents["document"].to_pylist(), documents["title"].to_pylist())
+    distributions = query_probabilities(
+        documents["document"].to_pylist(), documents["title"].to_pylist(), catalogue_phrases(catalogue)
+    )
     queries = list(dict.fromkeys(query for distribution in distributions for query in distribution))
     intents = _intents(distributions, queries, np.sqrt(counts))
     return World(
@@ -90,8 +89,19 @@ def is_program(name: str, title: str, section: str) -> bool:
     return section in SECTIONS and not _NOT_A_PROGRAM.search(name) and not _NOT_FOR_PEOPLE.search(title)
 
 
-def query_probabilities(names: list[str], titles: list[str]) -> list[dict[str, float]]:
+def catalogue_phrases(catalogue: pa.Table) -> TitlePhrases:
+    """Return the phrases of a catalogue's titles in the sections of programs."""
+    chosen = catalogue.filter(pc.is_in(catalogue["section"], value_set=pa.array(sorted(SECTIONS))))
+    names, titles, sections = (chosen[column].to_pylist() for column in ("package", "title", "section"))
+    return TitlePhrases(titles, sections, names)
+
+
+def query_probabilities(
+    names: list[str], titles: list[str], phrases: TitlePhrases | None = None
+) -> list[dict[str, float]]:
     """Return for each document the probability of each query of a person who wants it.
+
+    The phrases are those of a catalogue, or of these titles.
 
     >>> distributions = query_probabilities(["mpv", "vlc", "ed"], ["video player", "the player of video", "editor"])
     >>> distributions[0] == {"mpv": 0.3, "video": 0.7 / 2, "player": 0.7 / 2}
@@ -99,33 +109,11 @@ def query_probabilities(names: list[str], titles: list[str]) -> list[dict[str, f
     >>> distributions[2]
     {'ed': 1.0}
     """
-    phrases = [title_phrases(normalise(title)) for title in titles]
-    sharing = Counter(phrase for of_title in phrases for phrase in of_title)
+    typed = TitlePhrases(titles) if phrases is None else phrases
     return [
-        _query_distribution(normalise(name), [phrase for phrase in of_title if sharing[phrase] > 1])
-        for name, of_title in zip(names, phrases, strict=True)
+        _query_distribution(normalise(name), typed.of_title(title))
+        for name, title in zip(names, titles, strict=True)
     ]
-
-
-def title_phrases(title: str) -> list[str]:
-    """Return the distinct phrases of one to three neighbouring words of a normalised title.
-
-    Neither end is a stop word or a single letter (what punctuation leaves of "I/O").
-
-    >>> title_phrases("player of video")
-    ['player', 'video', 'player of video']
-    """
-    words = title.split()
-    runs = (
-        words[start : start + length] for length in PHRASE_SHARES for start in range(len(words) - length + 1)
-    )
-    return list(
-        dict.fromkeys(" ".join(run) for run in runs if _is_content_word(run[0]) and _is_content_word(run[-1]))
-    )
-
-
-def _is_content_word(word: str) -> bool:
-    return len(word) > 1 and word not in STOP_WORDS
 
 
 def _query_distribution(name: str, phrases: list[str]) -> dict[str, float]:
