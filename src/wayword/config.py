@@ -114,6 +114,8 @@ class CompletionConfig(Table, frozen=True):
 
     acceptance: str = ""
     """An acceptance model that `wayword acceptance` wrote (a path); by default the documented prior."""
+    variants: str = ""
+    """A corrected table of variants (CSV or Parquet: query, shown_as); `run` writes one to correct."""
     keystroke_value: Literal["auto"] | KeystrokeValue = "auto"
     """What it is worth to type nothing of a query, in searches found; `auto`: people type as with most popular ones."""
 

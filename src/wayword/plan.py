@@ -72,7 +72,10 @@ def learning_stages(
 ) -> dict[str, Stage]:
     """The stages whose artefacts the index is built from."""
     measured = evaluation_measure(settings, inputs.judged)
-    model = InputFile(Path(settings.completion.acceptance)) if settings.completion.acceptance else None
+    model, corrections = (
+        InputFile(Path(path)) if path else None
+        for path in (settings.completion.acceptance, settings.completion.variants)
+    )
     return {
         "log": Stage(
             {"log file": inputs.digest(inputs.log), "judged": inputs.judged, **settings.of_stage("log")},
@@ -118,12 +121,22 @@ def learning_stages(
             after=SUPPLIED,
         ),
         "completion": Stage(
-            {"acceptance file": inputs.digest(model), **settings.of_stage("prefixes", "completion")},
+            {
+                "acceptance file": inputs.digest(model),
+                "variants file": inputs.digest(corrections),
+                **settings.of_stage("prefixes", "completion"),
+            },
             lambda new, at: completion.write(
-                new, at, settings.prefixes, settings.completion, acceptance=model, progress=reporter
+                new,
+                at,
+                settings.prefixes,
+                settings.completion,
+                acceptance=model,
+                corrections=corrections,
+                progress=reporter,
             ),
             after=(*SUPPLIED, "demand"),
-            files=(model,) if model else (),
+            files=tuple(file for file in (model, corrections) if file),
         ),
     }
 

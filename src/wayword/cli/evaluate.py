@@ -14,29 +14,27 @@ def evaluate(
     workspace: WorkspacePath,
     as_json: Annotated[bool, typer.Option("--json", help="Print a list of estimates as JSON.")] = False,
     mode: Mode = "any",
-    dial: Annotated[
-        bool, typer.Option("--dial", help="Estimates for weights between utility and acceptance.")
+    people: Annotated[
+        bool, typer.Option("--people", help="Typing sessions only, for several kinds of people.")
     ] = False,
 ) -> None:
-    """Print utility@1/5/10 of each policy on the test searches, with intervals.
+    """Print what people find and type with each policy, and its utility@1/5/10, on the test searches.
 
     Example: `wayword evaluate workspace --json`
 
     Only completions that continue what was typed: `wayword evaluate workspace --mode prefix`
     """
-    from wayword.report.estimates import dial_of, estimates_of, print_dial, print_estimates
+    from wayword.report.estimates import estimates_of, print_estimates
+    from wayword.report.sessions import print_sessions, sessions_of
     from wayword.store.workspace import Workspace
 
     opened = Workspace.open(workspace)
     if as_json:
-        rows = dial_of(opened) if dial else estimates_of(opened, None, mode=mode)
+        rows = sessions_of(opened, mode=mode) if people else estimates_of(opened, None, mode=mode)
         shell.write(json.dumps([_without_nan(row) for row in rows], indent=1))
-    elif dial:
-        with opened.reading():
-            print_dial(opened, stdout())
-    else:
-        with opened.reading():
-            print_estimates(opened, stdout(), mode=mode)
+        return
+    with opened.reading():
+        (print_sessions if people else print_estimates)(opened, stdout(), mode=mode)
 
 
 def _without_nan(row: dict[str, Any]) -> dict[str, Any]:

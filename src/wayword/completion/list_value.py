@@ -24,7 +24,7 @@ CLOSE = 0.99
 """A suggestion of at least this share of the best one's value is as good as that, if more people search for it."""
 SWEEPS = 4
 """Largest number of rounds of improvements."""
-LEAST = 1e-7
+LEAST = 1e-4
 """Smallest value of a suggestion that is shown."""
 SHOWN = 10
 """Suggestions of a list that people see: the list is the best of this length."""

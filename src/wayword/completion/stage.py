@@ -4,15 +4,16 @@ The index of query texts, the probability of each prefix, the prefixes that the 
 columns; and for the lists that are served, the queries as suggestions, the acceptance model and the keystroke value.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from wayword.completion import keystroke_value, list_policy_io, retriever_io
+from wayword.completion import keystroke_value, list_policy_io, retriever_io, variants_table
 from wayword.completion.acceptance import PRIOR, Acceptance
 from wayword.completion.context_affinity import Affinity
 from wayword.completion.context_choice import ContextClicks, choose
@@ -22,7 +23,9 @@ from wayword.completion.popular import PopularRetriever, popularity
 from wayword.completion.prefix_matcher import PrefixMatcher
 from wayword.completion.query_words import QueryWords
 from wayword.completion.sparse_topk import DemandGraph
-from wayword.completion.suggested_queries import SuggestedQueries
+from wayword.completion.suggested_queries import SuggestedQueries, pages_by_rank
+from wayword.completion.variants import Variants
+from wayword.completion.word_forms import word_forms
 from wayword.config import CompletionConfig, PrefixConfig
 from wayword.demand.artefact import EARLY
 from wayword.engines import Engine, tables
@@ -36,6 +39,8 @@ from wayword.store.input_file import InputFile
 from wayword.store.stage import Folders, Report, threads
 
 STEPS = 4
+VARIANTS = "variants.parquet"
+"""The queries that are shown as another, for people to read and correct."""
 DEFAULT_KEYSTROKE_VALUE = 0.8
 """The keystroke value where there are no held-out searches to choose it."""
 
@@ -47,9 +52,13 @@ def write(
     config: CompletionConfig,
     *,
     acceptance: InputFile | None = None,
+    corrections: InputFile | None = None,
     progress: Progress,
 ) -> Report:
-    """Fill `out`; see the top of the file. `acceptance` is a file of `Acceptance.save`."""
+    """Fill `out`; see the top of the file.
+
+    `acceptance` is a file of `Acceptance.save`, `corrections` one of `variants_table.read_corrections`.
+    """
     texts = tables.read(at["rankings"], "queries")["text"].to_pylist()
     contexts = contexts_stage.load(at["contexts"])
     graph, own_utility = retriever_io.load_graph(at["demand"], len(texts))
@@ -93,8 +102,19 @@ def write(
     retriever_io.save_matching(retriever, out)
     progress.advance(3, STEPS)
     model = Acceptance.load(acceptance.opened) if acceptance else PRIOR
-    policy = ListPolicy(retriever, _suggested(texts, retriever), model, DEFAULT_KEYSTROKE_VALUE)
-    report: Report = {"context": strengths}
+    searches = popularity(at["rankings"], "retriever", "ranker")
+    pages = pages_by_rank(graph.exposure, len(texts))
+    decided, unknown = variants_table.read_corrections(corrections.opened, texts) if corrections else ({}, [])
+    variants = Variants.of(texts, searches, pages, corrections=decided)
+    pq.write_table(variants_table.as_table(texts, variants, searches), out / VARIANTS)
+    words = QueryWords.of(texts, word_forms)
+    suggested = SuggestedQueries(words, pages, matcher.spelling, variants.group, variants.shown_as)
+    policy = ListPolicy(retriever, suggested, model, DEFAULT_KEYSTROKE_VALUE)
+    report: Report = {
+        "context": strengths,
+        "queries shown as another": int((variants.shown_as != np.arange(len(texts))).sum()),
+        "corrections of unknown queries": len(unknown),
+    }
     if config.keystroke_value != "auto":
         policy = replace(policy, keystroke_value=config.keystroke_value)
     elif len(held_out):
@@ -106,10 +126,6 @@ def write(
         report["keystrokes relative to most popular completion"] = {f"{v:.3g}": n for v, n in tried.items()}
     list_policy_io.save(policy, out)
     return {**report, "keystroke value": policy.keystroke_value}
-
-
-def _suggested(texts: Sequence[str], retriever: ExpectedUtilityRetriever) -> SuggestedQueries:
-    return SuggestedQueries.of(texts, retriever.graph.exposure, QueryWords.of(texts))
 
 
 def _held_out(engine: Engine) -> NDArray[np.int64]:

@@ -1,6 +1,5 @@
 """Queries as suggestions: their words, pages, variants and lengths, saved as memory-mapped arrays."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayword.completion.query_words import QueryWords
-from wayword.completion.trie import code_points
 from wayword.store.arrays import load_array, save_array
 from wayword.store.compressed_rows import CompressedRows, WeightedRows
 
@@ -31,25 +29,6 @@ class SuggestedQueries:
     """Queries of the same group are one suggestion."""
     shown_as: NDArray[np.int32]
     """The query that is shown instead of each query; `HIDDEN` for one that is not shown."""
-
-    @classmethod
-    def of(
-        cls,
-        texts: Sequence[str],
-        exposure: WeightedRows,
-        words: QueryWords,
-        group: NDArray[np.int32] | None = None,
-        shown_as: NDArray[np.int32] | None = None,
-    ) -> "SuggestedQueries":
-        """Derive them from the texts and the exposure (documents × queries); by default no two queries are variants."""
-        each = np.arange(len(texts), dtype=np.int32)
-        return cls(
-            words,
-            pages_by_rank(exposure, len(texts)),
-            code_points(texts),
-            each if group is None else group,
-            each if shown_as is None else shown_as,
-        )
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:

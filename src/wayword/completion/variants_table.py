@@ -20,6 +20,8 @@ from wayword.text import normalise
 
 LARGEST_FILE = 256_000_000
 """Bytes of a file of corrections."""
+_PARQUET = b"PAR1"
+"""The first bytes of a Parquet file."""
 
 
 def as_table(texts: Sequence[str], variants: Variants, searches: NDArray[np.int64]) -> pa.Table:
@@ -88,8 +90,9 @@ def _read(path: Path) -> pa.Table:
             raise WaywordError(
                 f"Found more than {LARGEST_FILE:,} bytes in {path}; expected a table of corrections."
             )
-        if path.suffix.lower() == ".parquet":
-            return pq.read_table(path)
+        with path.open("rb") as file:
+            if file.read(len(_PARQUET)) == _PARQUET:
+                return pq.read_table(path)
         text = pc.ConvertOptions(column_types={"query": pa.string(), "shown_as": pa.string()})
         return pc.read_csv(path, convert_options=text)
     except (OSError, pa.ArrowException) as problem:

@@ -12,10 +12,13 @@ from wayword.completion.policies import DEFAULT
 from wayword.engines import tables
 from wayword.errors import WaywordError
 from wayword.evaluation.estimates import LIST_UTILITY, UTILITY
+from wayword.report.sessions import print_sessions
 from wayword.request import ANY, MODES
 from wayword.store.workspace import Workspace
 from wayword.utility import CUTOFFS
 
+UTILITY_POLICY = "expected"
+"""The policy that maximises Utility@1."""
 SHOWN = ("policy", "metric", "k", "value", "low", "high", "n")
 MEANING = {
     "logged": "the query that people typed",
@@ -23,8 +26,8 @@ MEANING = {
     "popular": "most popular completion",
     "retriever": "the retriever's own order",
     "unbiased": "the paper's ranker: trained on unbiased utilities",
-    "expected": "Wayword's: expected utility, over all queries",
-    "diverse": "expected utility of the list as a whole, no near-duplicates",
+    "expected": "expected utility, over all queries: best if people take what they are shown",
+    "wayword": "what is served: the list of highest value for people who take what they recognise",
     "oracle": "the best of the retriever's candidates, knowing the clicked document",
     "ceiling": "the best of all queries, not knowing the clicked document (simulated worlds only)",
 }
@@ -35,7 +38,8 @@ def estimates_of(
 ) -> list[dict[str, Any]]:
     """One row per policy and k: policy, metric, k, value, low, high, n.
 
-    The metric is "utility", "list_utility" (the first k as a whole; see `evaluation.estimates`), or None for both.
+    The metric is "utility", "list_utility" (the first k as a whole; see `evaluation.estimates`), "mrr", "success",
+    "found", "keystrokes", "taken" (of typing sessions; see `evaluation.typing_sessions`), or None for all.
     The mode is "any" (every query may be shown) or "prefix" (only completions of the typed text).
     """
     _check_mode(mode)
@@ -61,38 +65,6 @@ def _check_mode(mode: str) -> None:
         raise WaywordError(f"Found mode {mode!r}; expected one of {', '.join(MODES)}.")
 
 
-def dial_of(workspace: Workspace) -> list[dict[str, Any]]:
-    """One row per setting of the dial and k: acceptance, k, utility, mrr, success."""
-    with workspace.reading():
-        return [dict(row) for row in tables.read(workspace.folder("estimates"), "dial").to_pylist()]
-
-
-def print_dial(workspace: Workspace, console: Console) -> None:
-    """Print utility and conventional metrics at each setting of the dial."""
-    by_share = {(row["acceptance"], row["k"]): row for row in dial_of(workspace)}
-    table = Table(title="From utility (0) to what people would have typed anyway (1)")
-    names = ("dial", *(f"Utility\n@{k}" for k in CUTOFFS), "MRR\n@10", "Success\n@1", "Success\n@10", "")
-    for name in names:
-        table.add_column(name, justify="right" if name else "left")
-    best = max((row["utility"] for (_, k), row in by_share.items() if k == CUTOFFS[-1]), default=0.0)
-    for share in sorted({share for share, _ in by_share}):
-        row = by_share[share, CUTOFFS[-1]]
-        bar = "█" * round(10 * row["utility"] / best) if best > 0 else ""
-        table.add_row(
-            f"{share:g}",
-            *(f"{by_share[share, k]['utility']:.3f}" for k in CUTOFFS),
-            f"{row['mrr']:.3f}",
-            f"{by_share[share, 1]['success']:.3f}",
-            f"{row['success']:.3f}",
-            f"[cyan]{bar}[/cyan]",
-        )
-    console.print(table)
-    console.print(
-        "Success@k: share of searches whose issued query is among the first k. Bar: Utility@10.",
-        highlight=False,
-    )
-
-
 def print_recall(workspace: Workspace, console: Console) -> None:
     """Print the recall of the ceiling's first ten queries by source, in a simulated world."""
     with workspace.reading():
@@ -115,6 +87,7 @@ def print_estimates(workspace: Workspace, console: Console, *, mode: str = ANY) 
         return
     by_policy = {(row["policy"], row["k"]): row for row in rows}
     names = sorted({row["policy"] for row in rows}, key=lambda name: (by_policy[name, 1]["value"], name))
+    print_sessions(workspace, console, mode=mode)
     level = workspace.config.evaluation.level
     table = Table(
         title=f"Utility of each policy, mode {mode} ({rows[0]['n']:,} test searches, {level:.0%} intervals)"
@@ -132,7 +105,7 @@ def print_estimates(workspace: Workspace, console: Console, *, mode: str = ANY) 
     _print_lists(workspace, console, names, mode)
     if mode == ANY:
         print_recall(workspace, console)
-    console.print(f"\nPaired gain in Utility@1 of {DEFAULT} over", highlight=False)
+    console.print(f"\nPaired gain in Utility@1 of {UTILITY_POLICY} over", highlight=False)
     gains = _gains(workspace, mode)
     for other, row in gains.items():
         gain = f"{row['value']:+.3f} [dim]({row['low']:+.3f} to {row['high']:+.3f})[/dim]"
@@ -173,8 +146,8 @@ def _advice(searches: int, gains: dict[str, dict[str, Any]]) -> list[str]:
         advice.append(f"Only {searches:,} test searches: these estimates are unreliable. Use a longer log.")
     if "popular" in gains and gains["popular"]["high"] < 0:
         advice.append(
-            "On this log most popular completion has a higher Utility@1: there are too few clicks, or no query leads to"
-            " better results. Use `complete --policy popular` until there are more clicks."
+            "On this log most popular completion has a higher Utility@1 than the best single query: there are too few "
+            "clicks, or no query leads to better results."
         )
     return advice
 
@@ -186,7 +159,11 @@ def _cell(row: dict[str, Any] | None) -> str:
 
 
 def _gains(workspace: Workspace, mode: str) -> dict[str, dict[str, Any]]:
-    """Paired differences in Utility@1 between the default policy and each of the others."""
+    """Paired differences in Utility@1 between `expected` and each of the others."""
     others = ("random", "retriever", "popular", "unbiased")
-    rows = [row for row in differences_of(workspace, mode=mode) if row["policy"] == DEFAULT and row["k"] == 1]
+    rows = [
+        row
+        for row in differences_of(workspace, mode=mode)
+        if row["policy"] == UTILITY_POLICY and row["k"] == 1
+    ]
     return {row["other"]: row for row in rows if row["other"] in others}
