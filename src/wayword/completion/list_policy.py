@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from wayword.completion.acceptance import Acceptance
 from wayword.completion.candidates import SOURCES, Candidates
 from wayword.completion.expected_utility import ExpectedUtilityRetriever, Intents
-from wayword.completion.list_value import SHOWN, acceptance_of_slots, best_lists
+from wayword.completion.list_value import SHOWN, acceptance_of_slots, best_lists, matrices
 from wayword.completion.suggested_queries import SuggestedQueries
 from wayword.completion.trie import code_points
 from wayword.completion.typing_outcomes import Slots
@@ -40,6 +40,29 @@ class Members:
     rows: CompressedRows
     probability: NDArray[np.float32]
     saved: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Takers:
+    """Who takes the suggestions of a list: arrays by intended query, and by intended query × suggestion."""
+
+    intended: NDArray[np.int32]
+    probability: NDArray[np.float32]
+    """P(q̄ | x)."""
+    takes: NDArray[np.float64]
+    """T_j of those who intend q̄."""
+    utility: NDArray[np.float32]
+    """û(q_j | q̄)."""
+    worth: NDArray[np.float64]
+    """What a search for q̄ finds, relative to the average search."""
+    saved: NDArray[np.float64]
+    """λ · saved(x, q̄)."""
+
+    def value(self, place: int) -> NDArray[np.float64]:
+        """Return the part of each intended query in the value of the suggestion at a place, from 0."""
+        gain = self.worth * (self.utility[:, place] - 1.0) + self.saved
+        result: NDArray[np.float64] = self.probability * self.takes[:, place] * gain
+        return result
 
 
 @dataclass(frozen=True)
@@ -168,6 +191,30 @@ class ListPolicy:
 
         _each(fill, range(0, contexts.num_rows, TEXTS_AT_ONCE), self.retriever.threads)
         return query, value
+
+    def takers(self, contexts: pa.Table, listed: NDArray[np.int32]) -> "Takers":
+        """Return who takes each suggestion of a list that is shown for a single text."""
+        intents = self.retriever.intents(contexts)
+        typed = code_points(contexts[PREFIX].to_pylist())
+        members = self.members(intents, typed.lengths)
+        with self._scratch() as scratch:
+            accepted, utility = matrices(
+                members.rows.values,
+                listed,
+                typed.arrays,
+                bool(np.isin(intents.source, CORRECTED)[0]),
+                self.queries.arrays(self.searches),
+                self.retriever.graph.demand.arrays,
+                self.retriever.own_utility,
+                self._factors(contexts),
+                self.acceptance.coefficients,
+                scratch,
+            )
+        read = accepted * self.acceptance.reading_at(len(listed))
+        reached = np.cumprod(np.hstack([np.ones((len(read), 1)), 1 - read]), axis=1)[:, :-1]
+        worth = self.worth[members.rows.values].astype(np.float64)
+        saved = self.keystroke_value * members.saved.astype(np.float64)
+        return Takers(members.rows.values, members.probability, reached * read, utility, worth, saved)
 
     def _factors(self, contexts: pa.Table) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
         if self.retriever.documents_in:

@@ -92,6 +92,30 @@ def best_lists(
 
 
 @compiled
+def matrices(
+    intended: Any,
+    suggested: Any,
+    typed: Any,
+    corrected: Any,
+    queries: Any,
+    demand: Any,
+    own_utility: Any,
+    factors: Any,
+    coefficients: Any,
+    scratch: Any,
+) -> Any:
+    """Return a(q | x, q̄) and û(q | q̄) of one text, members × pool; the arguments are those of `best_lists`."""
+    words, pages, spelling, group, _ = queries
+    text = np.int64(0)
+    utility = _utilities(intended, suggested, pages, demand, own_utility, factors, text, scratch[1])
+    continues = _continues(typed, text, spelling, suggested)
+    accepted = _acceptance(
+        intended, suggested, continues, corrected, words, pages, group, coefficients, scratch
+    )
+    return accepted, utility
+
+
+@compiled
 def acceptance_of_slots(
     intended: Any, offsets: Any, suggested: Any, continues: Any, queries: Any, coefficients: Any, scratch: Any
 ) -> Any:

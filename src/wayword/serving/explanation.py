@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wayword.completion.candidates import SOURCES
+from wayword.completion.completion import Completion
 from wayword.errors import WaywordError
 from wayword.index.index import Index
 from wayword.request import ANY, check_request
@@ -15,6 +16,9 @@ from wayword.serving.completer import Served, as_typed
 from wayword.serving.responses import ScoreMeaning, score_meaning
 from wayword.store.compressed_rows import WeightedRows
 from wayword.text import normalise
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 SHOWN = 10
 """Queries and documents that an explanation lists."""
@@ -54,12 +58,48 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Taker:
+    """People who intend a query: their share of those who typed the text, how probably they take the suggestion, and
+    their part of its value, which is `finds` - `instead_of` + `saves`, all in searches found.
+
+    `finds` is what they find with the suggestion, `instead_of` what they would find by typing on, `saves` the value of
+    the keystrokes that they need not type.
+    """
+
+    query: str
+    share: float
+    takes: float
+    finds: float
+    instead_of: float
+    saves: float
+    value: float
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Who takes the suggestion at its place in the list, or in the first place if it is not listed.
+
+    The numbers are sums over all people who typed the text; `takers` has those with the largest parts, `others` is the
+    value for all others, so that the values of both add up to `value`, the score.
+    """
+
+    taken: float
+    finds: float
+    instead_of: float
+    saves: float
+    value: float
+    takers: list[Taker]
+    others: float
+
+
+@dataclass(frozen=True)
 class Explanation:
     """The demand behind a typed text, and the utility that the results of the query have for it.
 
     Utilities are relative to that of the queries which the text becomes: 1 is as useful as to type on. `utility` is
     the sum over all results, of which `results` has the first ten. `place` is the position of the query among the first
-    ten served, and `score` its score there, of which `score_is` names the meaning.
+    ten served, and `score` its score there, of which `score_is` names the meaning. `people` says who takes it, for the
+    policy `wayword`.
     """
 
     prefix: str
@@ -75,6 +115,7 @@ class Explanation:
     becomes: list[Onward]
     wanted: list[Wanted]
     results: list[Line]
+    people: Taken | None
 
 
 @dataclass(frozen=True)
@@ -125,6 +166,50 @@ def explain(
         ],
         wanted=_wanted(index, demand),
         results=_results(index, demand, number, whole),
+        people=_people(served, asked, listed, number, place),
+    )
+
+
+def _people(
+    served: Served, asked: "pa.Table", listed: list[Completion], number: int, place: int | None
+) -> Taken | None:
+    """Who takes the query; None for a policy that does not model people."""
+    from wayword.completion.list_policy import ListPolicy
+
+    policy = served.index.policy
+    if not isinstance(policy, ListPolicy):
+        return None
+    numbers = [served.index.numbers([normalise(one.query)]) for one in listed]
+    shown = [min(found) for found in numbers if found] if place else [number]
+    at = shown.index(number)
+    takers = policy.takers(asked, np.array(shown, np.int32))
+    took = takers.probability * takers.takes[:, at]
+    finds, instead_of, saves = (
+        took * takers.worth * takers.utility[:, at],
+        took * takers.worth,
+        took * takers.saved,
+    )
+    value = takers.value(at)
+    most = np.argsort(-np.abs(value), kind="stable")[:SHOWN]
+    return Taken(
+        taken=float(took.sum()),
+        finds=float(finds.sum()),
+        instead_of=float(instead_of.sum()),
+        saves=float(saves.sum()),
+        value=float(value.sum()),
+        takers=[
+            Taker(
+                served.index.shown[int(takers.intended[n])],
+                float(takers.probability[n]),
+                float(takers.takes[n, at]),
+                float(finds[n]),
+                float(instead_of[n]),
+                float(saves[n]),
+                float(value[n]),
+            )
+            for n in most.tolist()
+        ],
+        others=float(value.sum() - value[most].sum()),
     )
 
 

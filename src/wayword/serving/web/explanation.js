@@ -13,6 +13,7 @@ const LINK = /^https?:\/\//i;
 const MARKED = 0.01; // of what is wanted here: where much is known, everything is wanted by somebody
 const MOST_MISSED = 3;
 const MOST_BECOMES = 4;
+const MOST_TAKERS = 3;
 
 /** `click(result)` makes results that can be clicked; without it they are only to look at. */
 export function explained(explanation, { heading, click }) {
@@ -23,12 +24,14 @@ export function explained(explanation, { heading, click }) {
     ...worth(explanation),
     results(explanation, click),
     ...missed(explanation),
+    ...takers(explanation),
     ...reason(explanation),
   ];
 }
 
 export function percent(share) {
   const value = 100 * share;
+  if (value < 0) return `−${percent(-share)}`;
   const digits = value >= 9.95 ? value.toFixed(0) : value >= 0.05 ? value.toFixed(1) : value > 0 ? "< 0.1" : "0";
   return `${digits}\u202f%`;
 }
@@ -69,6 +72,18 @@ function clickable(result, name, click) {
     click(result);
   });
   return made;
+}
+
+/** Who takes it, where it leads them and what it saves; gains are shares of a search found. */
+function takers({ people }) {
+  if (!people) return [];
+  const { taken, finds, instead_of, saves, value } = people;
+  const sum = `${percent(taken)} of the people who type it take this query. They find ${percent(finds)} instead of ` +
+    `${percent(instead_of)} by typing on, and save keystrokes worth ${percent(saves)}: a gain of ${percent(value)}.`;
+  const named = people.takers.slice(0, MOST_TAKERS).map(({ query, takes }) => [query, takes]);
+  const paragraph = element("p", { class: "quiet", id: "takers" }, sum);
+  if (named.length) paragraph.append(" Those who mean ", ...listed(named), " take it.");
+  return [paragraph];
 }
 
 /** What people want and do not find there. */

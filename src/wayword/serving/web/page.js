@@ -10,15 +10,14 @@ const at = (id) => document.getElementById(id);
 const [main, form, input, panel] = [document.querySelector("main"), at("form"), at("search"), at("page")];
 const narrow = matchMedia("(max-width: 699px)");
 const LISTS = [
-  { policy: "served", label: "By utility" },
+  { policy: "served", label: "Wayword" },
   { policy: "popular", label: "Most popular" },
 ];
 const fixed = (score) => score.toFixed(2);
 /** What each meaning of a score (`score_is`) is called, and how it is written. */
 const SCORES = {
+  list_value: { note: "gain, 100\u202f% is a search found", write: percent },
   expected_utility: { note: "times as useful as typing on", write: fixed },
-  added_utility: { note: "utility added to the list", write: fixed },
-  blend: { note: "utility and popularity, 1 is best in both", write: fixed },
   search_share: { note: "of the searches that begin so", write: percent },
 };
 const POINTED = 60;
