@@ -37,6 +37,8 @@ LEAST_STEMS_SIMPLE, SIMPLE_WORD = 3, 4
 """The same for one character appended to a word of at least `SIMPLE_WORD` characters: also learned from few words."""
 LEAST_RELIABILITY = 0.4
 """Share of the words with the second ending whose stem has the first ending too, at least."""
+LEAST_RELIABILITY_TOP = 0.22
+"""The same after one letter for the most frequent pair of endings, if it appends: many words are names without it."""
 LEAST_RELIABILITY_ALIKE = 0.15
 """The same after one letter, for two words that are used as alike as the words of their endings mostly are."""
 LEAST_LIFT = 4.0
@@ -236,7 +238,7 @@ def _scores(
     contexts: csr_array | None,
     counted: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """Score each pair by the reliability of its endings; 0 where they are not productive.
+    """Score each pair by the reliability of its endings, the most frequent ones before others; 0 if not productive.
 
     `counted` is how much each split of a word counts where the words with an ending are added up.
     """
@@ -267,9 +269,11 @@ def _scores(
         enough &= kind_alike
     long_enough = ~simple[kind] | (pairs.stem >= SIMPLE_WORD) | (stems[kind] >= LEAST_STEMS)
     reliable = reliability >= np.where(one[kind], ONE_REPLACED, LEAST_RELIABILITY)
+    top = appended[kind] & (kind == int(np.argmax(stems))) & (stems[kind] >= LEAST_STEMS)
+    reliable |= top & (reliability >= LEAST_RELIABILITY_TOP)
     reliable &= overall >= np.where(one[kind], ONE_REPLACED, LEAST_OVERALL)
     reliable |= alike & (overall >= LEAST_RELIABILITY) & (reliability >= LEAST_RELIABILITY_ALIKE)
-    return np.where(enough[kind] & long_enough & reliable, reliability, 0.0)
+    return np.where(enough[kind] & long_enough & reliable, reliability + top, 0.0)
 
 
 def _numbered(a: NDArray[np.int64], b: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -304,7 +308,7 @@ def _reliability(
     results = []
     for other, own in ((pairs.second, pairs.b), (pairs.first, pairs.a)):
         both = np.bincount(kind, weight[other])[kind]
-        share = both / _total(own, ending, of_split)
+        share = both / np.maximum(_total(own, ending, of_split), 1e-9)
         _, near = _numbered(kind, pairs.last)
         both_near = np.bincount(near, weight[other])[near]
         all_near = _total(_joined(own, pairs.last), _joined(ending, last), of_split)
