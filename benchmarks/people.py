@@ -111,13 +111,17 @@ class Knows:
     number: NDArray[np.int64]
     """The number of each query in the people's queries."""
 
-    def complete(self, contexts: pa.Table, k: int, *, mode: str = "any") -> wayword.completion.candidates.Candidates:
+    def complete(
+        self, contexts: pa.Table, k: int, *, mode: str = "any"
+    ) -> wayword.completion.candidates.Candidates:
         """See `Policy.complete`."""
         policy = self.policy
         intents = policy.retriever.intents(contexts)
         typed = code_points(contexts[PREFIX].to_pylist())
         members, pool = policy.members(intents, typed.lengths), policy.pool(contexts, intents, k, mode)
-        chosen = [self._list(contexts.slice(row, 1), members, pool, row, k) for row in range(contexts.num_rows)]
+        chosen = [
+            self._list(contexts.slice(row, 1), members, pool, row, k) for row in range(contexts.num_rows)
+        ]
         lengths = np.fromiter(map(len, chosen), np.int64, len(chosen))
         context = np.repeat(np.arange(len(chosen), dtype=np.int32), lengths)
         query = np.concatenate([*chosen, np.zeros(0, np.int32)])
@@ -153,7 +157,10 @@ class Knows:
             )
         prefix = context[PREFIX][0].as_py()
         begins = np.array([policy.retriever.texts[query].startswith(prefix) for query in suggested.tolist()])
-        pairs = (np.repeat(self.number[intended], len(suggested)), np.tile(self.number[suggested], len(intended)))
+        pairs = (
+            np.repeat(self.number[intended], len(suggested)),
+            np.tile(self.number[suggested], len(intended)),
+        )
         gain = policy.worth[intended][:, None] * (utility - 1) + policy.keystroke_value * saved[:, None]
         laws = list(zip(self.people.laws, self.people.shares, strict=True))
         accepted = [
@@ -206,12 +213,16 @@ def workspace_of(world: str, clicks: int, seed: int, folder: Path) -> Workspace:
     data = folder / f"{world}-{seed}"
     if not (data / "data" / "clicks.parquet").exists():
         wayword.simulate(world, clicks=clicks, seed=seed, out=data / "data")
-    return wayword.run(data / "data" / "clicks.parquet", data / "data" / "rankings.parquet", out=data / "workspace")
+    return wayword.run(
+        data / "data" / "clicks.parquet", data / "data" / "rankings.parquet", out=data / "workspace"
+    )
 
 
 def main() -> None:
     """Make the logs, and print a table for each world."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--worlds", nargs="+", default=list(WORLDS), choices=list(WORLDS))
     parser.add_argument("--people", nargs="+", default=list(NAMES), choices=NAMES)
     parser.add_argument("--logs", type=int, default=5)
@@ -276,7 +287,12 @@ def compare(name: str, asked: argparse.Namespace, folder: Path) -> None:
         shown = typists.lists(popular, texts)
         made: dict[float, Lists] = {}
 
-        def lists_of(value: float, policy: ListPolicy = policy, typists: Typists = typists, made: dict[float, Lists] = made) -> Lists:
+        def lists_of(
+            value: float,
+            policy: ListPolicy = policy,
+            typists: Typists = typists,
+            made: dict[float, Lists] = made,
+        ) -> Lists:
             if value not in made:
                 made[value] = typists.lists(replace(policy, keystroke_value=value), policy.retriever.texts)
             return made[value]

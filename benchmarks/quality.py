@@ -40,7 +40,7 @@ WORLDS = {
     "packages-small": ("packages", 5_000),
     "debian-pecos": ("debian-pecos", 300_000),
 }
-ORDER = ("random", "popular", "retriever", "unbiased", "diverse", "expected", "ceiling")
+ORDER = ("random", "popular", "retriever", "unbiased", "wayword", "expected", "ceiling")
 PAPER = ("random", "retriever", "unbiased")
 
 

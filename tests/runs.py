@@ -21,7 +21,7 @@ rounds = 10
 depth = 3
 max_contexts = 300
 [evaluation]
-compare = ["popular", "diverse", "random", "retriever", "unbiased"]
+compare = ["popular", "expected", "random", "retriever", "unbiased"]
 bootstrap = 50
 """
 

@@ -18,7 +18,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "ranker": {"rounds": 10, "depth": 3},
     "evaluation": {"bootstrap": 50, "compare": list(COMPARED)},
 }
-POLICIES = {"logged", "random", "popular", "retriever", "unbiased", "expected", "diverse", "oracle"}
+POLICIES = {"logged", "random", "popular", "retriever", "unbiased", "expected", "wayword", "oracle"}
 needs_pecos = pytest.mark.skipif(not pecos_model.available(), reason="needs the extra pecos")
 
 

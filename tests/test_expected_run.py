@@ -38,7 +38,7 @@ SETTINGS = {
     "features": {"dimensions": 2},
     "evaluation": {"bootstrap": 20, "compare": list(COMPARED)},
 }
-POLICIES = ("random", "popular", "retriever", "unbiased", "expected", "diverse")
+POLICIES = ("random", "popular", "retriever", "unbiased", "expected", "wayword")
 
 
 def values(workspace: Workspace, mode: str, metric: str = "utility") -> dict[tuple[str, int], float]:

@@ -95,7 +95,7 @@ RERUN: dict[str, tuple[Any, tuple[str, ...]]] = {
     "evaluation.max_ratio": (10.0, ("estimates",)),
     "evaluation.max_weight": (10.0, ("estimates",)),
     "evaluation.seed": (1, ("estimates",)),
-    "index.policy": ("diverse", ("estimates", "index")),
+    "index.policy": ("expected", ("estimates", "index")),
     "index.acceptance": (0.5, ("index",)),
     "index.kept": (11, ("index",)),
     "index.withhold": ("email", ("index",)),

@@ -128,7 +128,7 @@ def test_evaluate_json_has_exactly_the_promised_rows(undisturbed: Made) -> None:
     expected |= {("list_utility", p, k) for p in NAMES if p not in single for k in (1, 5, 10)}
     assert {(row["metric"], row["policy"], row["k"]) for row in rows} == expected
     assert len(rows) == len(expected)
-    assert {"logged", "random", "popular", "retriever", "unbiased", "expected", "diverse", "oracle"} == set(
+    assert {"logged", "random", "popular", "retriever", "unbiased", "expected", "wayword", "oracle"} == set(
         NAMES
     )
     for row in rows:
@@ -191,9 +191,7 @@ def test_the_dial_is_a_table_for_people_and_rows_for_programs(undisturbed: Made)
 # --- complete
 
 
-@pytest.mark.parametrize(
-    "options", [(), ("--acceptance", "0.5"), ("--policy", "diverse"), ("--policy", "popular")]
-)
+@pytest.mark.parametrize("options", [(), ("--policy", "expected"), ("--policy", "popular")])
 def test_in_mode_prefix_every_completion_goes_on_from_the_text(
     undisturbed: Made, options: tuple[str, ...]
 ) -> None:

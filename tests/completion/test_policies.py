@@ -28,7 +28,7 @@ from wayword.paper.rankers import RANKERS, Examples
 from wayword.pipeline import load_policies
 
 MEMBERS = (
-    *("random", "popular", "retriever", "unbiased", "expected", "diverse"),
+    *("random", "popular", "retriever", "unbiased", "expected", "wayword"),
     *("linear", "pecos", "unbiased over pecos"),
 )
 PREFIXES = ["l", "la", "lamp s", "lo", "", "label", "x", "la", "ladder small"]

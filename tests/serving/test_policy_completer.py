@@ -19,7 +19,7 @@ from wayword.serving.policy_completer import PolicyCompleter
 from wayword.store.workspace import Workspace
 from wayword.text import normalise
 
-POLICIES = ("random", "popular", "retriever", "unbiased", "expected", "diverse")
+POLICIES = ("random", "popular", "retriever", "unbiased", "expected", "wayword")
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def test_nothing_asked_nothing_answered(completer: PolicyCompleter) -> None:
     [
         (
             lambda c: c.complete("v", policy="best"),
-            "Found policy 'best'; expected one of popular, expected, diverse, random",
+            "Found policy 'best'; expected one of popular, expected, wayword, random",
         ),
         (lambda c: c.complete("v", 0), "Found k = 0; expected a whole number from 1"),
         (lambda c: c.complete("v", 1001), "Found k = 1001"),
