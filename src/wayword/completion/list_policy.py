@@ -26,6 +26,8 @@ from wayword.text_arrays import begins, characters
 
 USEFUL, PROBABLE = 40, 24
 """The pool of a text: so many queries of highest expected utility, and so many of the most probable."""
+FEWEST, EACH = 10, 3
+"""Where few queries are intended, fewer useful ones: so many, and so many more for each intended query."""
 TEXTS_AT_ONCE = 64
 PSEUDO_SEARCHES = 2.0
 """Searches of average success that are added to those of each query, to estimate its own success."""
@@ -139,6 +141,8 @@ class ListPolicy:
     def pool(self, contexts: pa.Table, intents: Intents, k: int, mode: str) -> CompressedRows:
         """Return the queries that may be suggested for each text: useful and probable ones, each suggestion once."""
         useful = self.retriever.score(contexts, intents, max(USEFUL, k), intents.within(mode))
+        few = max(FEWEST, k) + EACH * intents.members.lengths[useful.context]
+        useful = useful.take(np.flatnonzero(useful.position() < few))
         probable = self.retriever.most_probable(intents, max(PROBABLE, k), mode)
         context = np.concatenate([useful.context, probable.context]).astype(np.int64)
         query = np.concatenate([useful.query, probable.query])
