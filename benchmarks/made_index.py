@@ -154,7 +154,7 @@ def _policy(retriever: ExpectedUtilityRetriever, served: str) -> ListPolicy | Ex
     each = np.arange(len(retriever.texts), dtype=np.int32)
     words = QueryWords.of(retriever.texts)
     pages = pages_by_rank(retriever.graph.exposure, len(retriever.texts))
-    suggested = SuggestedQueries(words, pages, retriever.matcher.spelling, each, each)
+    suggested = SuggestedQueries(words, pages, retriever.matcher.spelling, each, each, each)
     return ListPolicy(retriever, suggested, PRIOR, KEYSTROKE_VALUE)
 
 

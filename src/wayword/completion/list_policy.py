@@ -139,7 +139,7 @@ class ListPolicy:
         return shared
 
     def pool(self, contexts: pa.Table, intents: Intents, k: int, mode: str) -> CompressedRows:
-        """Return the queries that may be suggested for each text: useful and probable ones, each suggestion once."""
+        """Return the queries that may be suggested for each text: useful and probable ones, of those that look alike one."""
         useful = self.retriever.score(contexts, intents, max(USEFUL, k), intents.within(mode))
         few = max(FEWEST, k) + EACH * intents.members.lengths[useful.context]
         useful = useful.take(np.flatnonzero(useful.position() < few))
@@ -151,10 +151,10 @@ class ListPolicy:
             shown = np.where(shown >= 0, query, shown)
         kept = (shown >= 0) & (shown != intents.whole[context])
         context, shown = context[kept], shown[kept]
-        order = np.lexsort((shown, -self.searches[shown], self.queries.group[shown], context))
+        order = np.lexsort((shown, -self.searches[shown], self.queries.look[shown], context))
         context, shown = context[order], shown[order]
-        group = self.queries.group[shown]
-        first = np.r_[True, (context[1:] != context[:-1]) | (group[1:] != group[:-1])][: len(shown)]
+        look = self.queries.look[shown]
+        first = np.r_[True, (context[1:] != context[:-1]) | (look[1:] != look[:-1])][: len(shown)]
         lengths = np.bincount(context[first], minlength=contexts.num_rows)
         return CompressedRows.from_lengths(shown[first].astype(np.int32), lengths)
 
