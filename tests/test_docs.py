@@ -152,6 +152,10 @@ def test_the_example_of_demand_gives_what_the_page_says() -> None:
     assert check_examples(ROOT / "docs/demand.md") > 10
 
 
+def test_the_example_of_people_gives_what_the_page_says() -> None:
+    assert check_examples(ROOT / "docs/worlds.md") == 13
+
+
 def test_the_events_of_the_page_give_the_log_that_it_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,7 @@ from wayword.plan import SUPPLIED, Inputs, estimates_stage, learning_stages
 from wayword.progress import Progress
 from wayword.rankings import document_ranker
 from wayword.rankings.document_ranker import DocumentRanker
+from wayword.simulation.people_log import simulate_people as simulate_people_of_world
 from wayword.simulation.simulate import simulate as simulate_world
 from wayword.store.stage import Folders, Stage
 from wayword.store.workspace import Workspace, building
@@ -118,3 +119,9 @@ DOCUMENT_RANKERS: Mapping[str, DocumentRanker] = {**document_ranker.RANKERS, "pe
 def simulate(world: str, **options: Any) -> Path:
     """Write the log of a simulated world into a folder, with all document rankers that worlds may name."""
     return simulate_world(world, **{"rankers": DOCUMENT_RANKERS, **options})
+
+
+@wraps(simulate_people_of_world)
+def simulate_people(world: str, **options: Any) -> Path:
+    """Write the log of simulated people who type, with all document rankers that worlds may name."""
+    return simulate_people_of_world(world, **{"rankers": DOCUMENT_RANKERS, **options})

@@ -64,6 +64,18 @@ def test_help_lists_every_command_and_the_version_is_one_line() -> None:
         (["simulate", "nowhere", "--out", "x"], "nowhere"),
         (["simulate", "packages", "--out", "x", "--part", "70"], "Found part = 70.0; expected a probability"),
         (["simulate", "xmc:x", "--out", "x", "--part", "0.7"], "cannot have a column `part`"),
+        (["simulate", "packages", "--out", "x", "--people", "lenent"], "Did you mean 'lenient'?"),
+        (
+            ["simulate", "packages", "--out", "x", "--people", "mix", "--clicks", "9"],
+            "cannot be used with --people",
+        ),
+        (
+            ["simulate", "packages", "--out", "x", "--people", "mix", "--part", "0.7"],
+            "cannot be used with --people",
+        ),
+        (["simulate", "packages", "--out", "x", "--people", "mix", "--lists-shown", "0"], "'--lists-shown'"),
+        (["simulate", "packages", "--out", "x", "--lists-shown", "9"], "needs --people KIND"),
+        (["simulate", "packages", "--out", "x", "--lists", "w"], "needs --people KIND"),
         (["run", "--out", "x"], "Missing option '--log'"),
         (["run", "--log", "none.parquet", "--rankings", "none.parquet", "--out", "x"], "none.parquet"),
         (["run", "--log", "none.parquet", "--out", "x"], "neither rankings nor documents"),

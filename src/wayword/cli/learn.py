@@ -8,12 +8,19 @@ from typing import Annotated, Any
 import typer
 
 from wayword.cli.options import Seed, stderr, stdout
+from wayword.errors import WaywordError
+
+CLICKS = 60_000
+LISTS_SHOWN = 100_000
+"""Defaults of `simulate`."""
 
 
 def simulate(
     world: Annotated[str, typer.Argument(help="packages, debian, debian-pecos or xmc:PATH")],
     out: Annotated[Path, typer.Option(help="Folder for clicks, rankings, documents and truth (.parquet).")],
-    clicks: Annotated[int, typer.Option(min=1, help="Number of clicks in the log.")] = 60_000,
+    clicks: Annotated[
+        int | None, typer.Option(min=1, help="Number of clicks in the log. [default: 60000]")
+    ] = None,
     seed: Seed = 0,
     clicks_only: Annotated[
         bool, typer.Option("--clicks-only", help="Leave out searches without a click.")
@@ -33,6 +40,27 @@ def simulate(
             "browses, right with this probability.",
         ),
     ] = None,
+    people: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help="People who type and are shown lists: strict, lenient, meaning, hurried, everything or mix; with "
+            "-once at the end they decide once about a suggestion.",
+        ),
+    ] = None,
+    lists_shown: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="With --people, instead of --clicks: number of lists shown. [default: 100000]"
+        ),
+    ] = None,
+    lists: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="WORKSPACE",
+            help="With --people: show the lists that this workspace serves. [default: most popular completion]",
+        ),
+    ] = None,
 ) -> None:
     """Simulate a click log in a world whose true utilities are known.
 
@@ -40,28 +68,59 @@ def simulate(
 
     With a context column besides the prefix: `wayword simulate packages --part 0.7 --out data`
 
+    With people who type and take suggestions: `wayword simulate packages --people lenient --out data`
+
     The paper's data: `wayword simulate xmc:LF-AmazonTitles-1.3M --ranker pecos --clicks 3842425 --out data`
     """
+    options: dict[str, Any] = {
+        "out": out,
+        "seed": seed,
+        "clicks_only": clicks_only,
+        "ranker": ranker,
+        "labels": labels,
+    }
+    if people is not None:
+        _refuse({"--clicks": clicks, "--part": part}, "cannot be used with --people; leave it out")
+        shown = LISTS_SHOWN if lists_shown is None else lists_shown
+        _simulate_people(world, people=people, lists_shown=shown, lists=lists, **options)
+        return
+    _refuse({"--lists-shown": lists_shown, "--lists": lists}, "needs --people KIND")
     from wayword.pipeline import simulate as simulate_world
     from wayword.progress import Bars
     from wayword.simulation.simulate import FACTS
 
     with Bars(stderr()).shown() as bars, bars.stage("simulate"):
         simulate_world(
-            world,
-            clicks=clicks,
-            seed=seed,
-            out=out,
-            clicks_only=clicks_only,
-            ranker=ranker,
-            labels=labels,
-            part=part,
-            progress=bars,
+            world, clicks=CLICKS if clicks is None else clicks, part=part, progress=bars, **options
         )
     facts = json.loads((out / FACTS).read_text(encoding="utf-8"))
     typer.echo(
         f"Wrote clicks, rankings, documents and truth to {out}. {facts['click_rate']:.1%} of searches end in a click; "
         f"{facts['invisible_share']:.1%} of what people want is not on the page of their query, so no log shows it.",
+        err=True,
+    )
+
+
+def _refuse(options: dict[str, Any], reason: str) -> None:
+    """Raise `WaywordError` for an option that was given and does not apply."""
+    for name, value in options.items():
+        if value is not None:
+            raise WaywordError(f"Found {name} {value}, which {reason}.")
+
+
+def _simulate_people(world: str, *, out: Path, **options: Any) -> None:
+    from wayword.pipeline import simulate_people
+    from wayword.progress import Bars
+    from wayword.simulation.people_log import LAW
+
+    with Bars(stderr()).shown() as bars, bars.stage("simulate"):
+        simulate_people(world, out=out, progress=bars, **options)
+    counts = json.loads((out / LAW).read_text(encoding="utf-8"))
+    sessions = counts["sessions"]
+    typer.echo(
+        f"Wrote clicks, completions, rankings, documents, truth and people to {out}. {counts['lists_shown']:,} lists "
+        f"were shown in {sessions:,} typing sessions; {counts['taken'] / sessions:.1%} took a suggestion, "
+        f"{counts['clicks'] / sessions:.1%} ended in a click.",
         err=True,
     )
 

@@ -44,7 +44,7 @@ CLICKS_SCHEMA = pa.schema(
 )
 DrawContext = Callable[[NDArray[np.int64]], NDArray[np.int64]]
 """Draws the logged value of the context column (an index) for a search of each intent."""
-_DICTIONARY_LIMIT = 1 << 26
+DICTIONARY_LIMIT = 1 << 26
 """Bytes of distinct queries per chunk up to which the log and the truth store each of them once."""
 _log = logging.getLogger(__name__)
 
@@ -123,13 +123,13 @@ def write_world(
             world.queries, world.documents["document"].combine_chunks(), column.values if column else None
         )
         logged = _write_log(names, searches, clicks_only, unfinished / CLICKS, clicks, progress)
-        pq.write_table(_collected_rankings(world, logged), unfinished / RANKINGS, compression="zstd")
+        pq.write_table(collected_rankings(world, logged), unfinished / RANKINGS, compression="zstd")
         pq.write_table(world.documents, unfinished / DOCUMENTS, compression="zstd")
         pq.write_table(
             truth(world, hits) if column is None else truth_by_context(world, hits, column),
             unfinished / TRUTH,
             compression="zstd",
-            dictionary_pagesize_limit=_DICTIONARY_LIMIT,
+            dictionary_pagesize_limit=DICTIONARY_LIMIT,
         )
         facts = {"click_rate": rate, "invisible_share": invisible_share(world, hits), "alpha": alpha}
         if column:
@@ -224,7 +224,7 @@ def _write_log(
     """Write the searches chunk by chunk; return for each query whether the file contains it."""
     logged, done = np.zeros(len(names.queries), np.bool_), 0
     with pq.ParquetWriter(
-        path, names.schema, compression="zstd", dictionary_pagesize_limit=_DICTIONARY_LIMIT
+        path, names.schema, compression="zstd", dictionary_pagesize_limit=DICTIONARY_LIMIT
     ) as writer:
         for chunk in chunks:
             rows = np.flatnonzero(chunk.clicked) if clicks_only else np.arange(len(chunk.query))
@@ -248,7 +248,7 @@ def _table(chunk: Searches, rows: NDArray[np.int64], names: Names) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=names.schema)
 
 
-def _collected_rankings(world: World, logged: NDArray[np.bool_]) -> pa.Table:
+def collected_rankings(world: World, logged: NDArray[np.bool_]) -> pa.Table:
     """Return the rankings that a team would have collected."""
     if world.rankings_of == "all":
         return world.rankings
