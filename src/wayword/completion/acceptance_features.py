@@ -26,7 +26,7 @@ def features(
     words: QueryWords,
     pages: WeightedRows,
 ) -> NDArray[np.float64]:
-    """Return pairs × `FEATURES`. A suggestion of number -1 has neither words nor a page.
+    """Return pairs × `FEATURES`. A query of number -1 has neither words nor a page.
 
     >>> words = QueryWords.of(["tv", "tv stand"])
     >>> pages = WeightedRows(np.array([0, 1, 2]), np.array([0, 0], np.int32), np.ones(2, np.float32))
@@ -67,7 +67,7 @@ def compare_blocks(
             for c in range(column_offsets[block], column_offsets[block + 1]):
                 suggested = column_query[c]
                 compare(intended, suggested, words, pages, out[at])
-                same[at] = suggested >= 0 and group[suggested] == group[intended]
+                same[at] = suggested >= 0 and intended >= 0 and group[suggested] == group[intended]
                 at += 1
 
 
@@ -75,7 +75,7 @@ def compare_blocks(
 def compare(intended: Any, suggested: Any, words: Any, pages: Any, out: Any) -> None:
     """Write the share of words and the similarity of pages (cosine of p[rank]) of one pair into `out`."""
     out[0], out[1], out[2] = 0.0, 0.0, 0.0
-    if suggested < 0:
+    if suggested < 0 or intended < 0:
         return
     word_offsets, word, share = words
     i, i_end = word_offsets[intended], word_offsets[intended + 1]
