@@ -43,13 +43,17 @@ def coverage(repeats: int, lists: int, seed: int) -> None:
     print("| parameter | truth | mean estimate | mean half-width | covered |\n|---|---|---|---|---|")
     for i, estimate in enumerate(found[0]):
         width = (high - low)[:, i].mean() / 2
-        print(f"| {estimate.name} | {true[i]:.3f} | {value[:, i].mean():.3f} | {width:.3f} | {covers[i]:.1%} |")
+        print(
+            f"| {estimate.name} | {true[i]:.3f} | {value[:, i].mean():.3f} | {width:.3f} | {covers[i]:.1%} |"
+        )
     error = 1.96 * np.sqrt(0.95 * 0.05 / repeats)
     print(f"\nmean coverage {covers.mean():.1%}; a single one varies by ±{error:.1%} by chance")
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--repeats", type=int, default=400)
     parser.add_argument("--lists", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=0)

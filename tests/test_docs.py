@@ -19,6 +19,7 @@ COMMANDS = (
     "simulate",
     "run",
     "ubi",
+    "acceptance",
     "evaluate",
     "index",
     "export",

@@ -15,8 +15,32 @@ from wayword.completion.sparse_topk import DemandGraph
 from wayword.logs.contexts import from_prefixes
 from wayword.store.compressed_rows import CompressedRows, WeightedRows
 
-NOUNS = ("lamp", "ladder", "label", "lock", "light", "lens", "bulb", "bench", "battery", "basket", "board", "broom")
-KINDS = (" red", " steel", " small", " led", " set", " white", " steel small", " red led", " white set", " small red")
+NOUNS = (
+    "lamp",
+    "ladder",
+    "label",
+    "lock",
+    "light",
+    "lens",
+    "bulb",
+    "bench",
+    "battery",
+    "basket",
+    "board",
+    "broom",
+)
+KINDS = (
+    " red",
+    " steel",
+    " small",
+    " led",
+    " set",
+    " white",
+    " steel small",
+    " red led",
+    " white set",
+    " small red",
+)
 TEXTS = sorted(noun + kind for noun in NOUNS for kind in KINDS)
 SHOWN, PER_SESSION, LONGEST = 10, 5, 8
 LISTS_PER_SESSION = 2.64
@@ -70,10 +94,14 @@ class Drawing:
         self.span = universe.continuing(right)
         matched = universe.retriever.intents(from_prefixes(misspelt))
         rows = [matched.members.values[matched.members.span(i)].tolist() for i in range(len(right))]
-        exact = [row == [*range(low, high)] for row, (low, high) in zip(rows, self.span.tolist(), strict=True)]
+        exact = [
+            row == [*range(low, high)] for row, (low, high) in zip(rows, self.span.tolist(), strict=True)
+        ]
         self.corrects = np.array(exact) & np.isin(matched.source, CORRECTED)
         n = len(texts)
-        intended, suggested = (part.ravel() for part in np.meshgrid(np.arange(n), np.arange(n), indexing="ij"))
+        intended, suggested = (
+            part.ravel() for part in np.meshgrid(np.arange(n), np.arange(n), indexing="ij")
+        )
         no = np.zeros(n * n, np.bool_)
         pairs = features(
             intended.astype(np.int32), suggested.astype(np.int32), no, no, universe.words, universe.pages

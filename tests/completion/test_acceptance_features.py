@@ -28,9 +28,7 @@ def matrix(
     scratch: Any,
 ) -> Any:
     """What `best_lists` computes."""
-    return _acceptance(
-        intended, suggested, continues, corrected, words, pages, group, coefficients, scratch
-    )
+    return _acceptance(intended, suggested, continues, corrected, words, pages, group, coefficients, scratch)
 
 
 WORDS = ("red", "blue", "lamp", "light", "steel", "led")
@@ -56,7 +54,15 @@ def test_pairs_give_the_acceptance_of_the_matrix(seed: int, corrected: bool) -> 
     scratch = np.zeros(words.vocabulary, np.int32), np.zeros(30, np.int32)
     coefficients = rng.normal(size=6)
     expected = matrix(
-        intended, suggested, continues, corrected, words.words.arrays, pages.arrays, group, coefficients, scratch
+        intended,
+        suggested,
+        continues,
+        corrected,
+        words.words.arrays,
+        pages.arrays,
+        group,
+        coefficients,
+        scratch,
     )
     m, c = (part.ravel() for part in np.meshgrid(np.arange(7), np.arange(7), indexing="ij"))
     f = features(intended[m], suggested[c], continues[c], np.full(49, corrected), words, pages)

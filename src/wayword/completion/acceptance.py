@@ -9,8 +9,10 @@ intended query, r_j is the probability that somebody whose query stands at posit
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,13 +51,17 @@ class Acceptance:
         """
         return self.reading[np.minimum(np.arange(positions), len(self.reading) - 1)]
 
-    def save(self, path: Path) -> None:
-        """Write a JSON file."""
-        values = {
+    def save(self, path: Path, details: Mapping[str, Any] | None = None) -> None:
+        """Write a JSON file. `details`, such as intervals, are for people: `load` ignores them."""
+        values = {**self.as_object(), **(details or {})}
+        path.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
+
+    def as_object(self) -> dict[str, Any]:
+        """Return the parameters as plain values."""
+        return {
             "coefficients": dict(zip(FEATURES, self.coefficients.tolist(), strict=True)),
             "reading": self.reading.tolist(),
         }
-        path.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, path: Path) -> "Acceptance":

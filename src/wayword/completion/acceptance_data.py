@@ -45,10 +45,21 @@ class Universe:
 
     @classmethod
     def of(cls, retriever: ExpectedUtilityRetriever) -> "Universe":
-        """Compute words and pages from the texts and the exposure of a retriever."""
+        """Compute words and pages from the texts and the exposure of a retriever.
+
+        Prefixes that the log recorded are not used: where a suggestion was taken, the issued query is not the one that
+        was typed.
+        """
         queries = len(retriever.texts)
         return cls(
-            retriever,
+            ExpectedUtilityRetriever(
+                retriever.texts,
+                retriever.matcher,
+                retriever.graph,
+                prefix_probability=retriever.prefix_probability,
+                own_utility=retriever.own_utility,
+                popularity=retriever.popularity,
+            ),
             QueryWords.of(retriever.texts),
             pages_by_rank(retriever.graph.exposure, queries),
             np.arange(queries, dtype=np.int32),
@@ -201,7 +212,8 @@ def assemble(
     distinct, column = np.unique(key, return_inverse=True)
     of_session = distinct // (4 * (queries + 1))
     columns = CompressedRows.from_lengths(
-        (distinct // 4 % (queries + 1) - 1).astype(np.int32), np.bincount(of_session, minlength=lists.sessions)
+        (distinct // 4 % (queries + 1) - 1).astype(np.int32),
+        np.bincount(of_session, minlength=lists.sessions),
     )
     picked = lists.took & (not forecast)
     member_rows = _members(lists, universe, candidates, latent, picked, searches)
@@ -255,14 +267,21 @@ def usable(lists: ShownLists, universe: Universe) -> ShownLists:
 
     Who has typed the whole query and presses Enter has not declined it.
     """
-    took, last = lists.took, np.flatnonzero(np.r_[lists.session[1:] != lists.session[:-1], True][: len(lists)])
+    took, last = (
+        lists.took,
+        np.flatnonzero(np.r_[lists.session[1:] != lists.session[:-1], True][: len(lists)]),
+    )
     taken = lists.taken[last]
     at = lists.shown.offsets[last] + taken - 1
-    taken_query = np.where(taken > 0, np.r_[lists.shown.values, UNKNOWN][np.where(taken > 0, at, -1)], UNKNOWN)
+    taken_query = np.where(
+        taken > 0, np.r_[lists.shown.values, UNKNOWN][np.where(taken > 0, at, -1)], UNKNOWN
+    )
     unknown = np.where(took, taken_query, lists.query) == UNKNOWN
     number = {text: place for place, text in enumerate(universe.texts)}
     whole = np.array([number.get(prefix, -2) for prefix in lists.prefixes], np.int64)
-    finished = ~took[lists.session] & (whole[lists.prefix] == lists.query[lists.session]) & ~unknown[lists.session]
+    finished = (
+        ~took[lists.session] & (whole[lists.prefix] == lists.query[lists.session]) & ~unknown[lists.session]
+    )
     reasons = {
         "sessions whose taken suggestion is no query of the workspace": int((unknown & took).sum()),
         "sessions whose following query is no query of the workspace": int((unknown & ~took).sum()),

@@ -18,10 +18,8 @@ from wayword.completion.acceptance_data import AcceptanceData
 from wayword.completion.acceptance_likelihood import Likelihood, likelihood
 
 Floats = NDArray[np.float64]
-DEVIATION = 1.0
-"""Standard deviation of the prior of each γ and β."""
-KIND_DEVIATION = 0.5
-"""Standard deviation of the shift of a context column's value."""
+READING_DEVIATION, DEVIATION = 1.0, 0.5
+"""Standard deviations of the prior of each γ, and of each β and shift: worth some 10 to 100 sessions for most β."""
 MOST_PASSES = 60
 LONGEST_STEP = 2.0
 CONVERGED = 1e-7
@@ -42,6 +40,8 @@ class Estimate:
     """The value before any event."""
     worth: float
     """The number of sessions after which data and prior count the same; infinite if no session says anything."""
+    learned: float
+    """1 − variance / variance of the prior: 0 if the lists say nothing about it, or cannot tell it from others."""
 
     @property
     def half_width(self) -> float:
@@ -82,22 +82,24 @@ class Fit:
         said = self.information > 1e-9
         worth = np.full(len(said), np.inf)
         worth[said] = self.sessions * precision(len(self.kinds))[said] / self.information[said]
+        unsure = 1.0 / precision(len(self.kinds))
+        learned = 1.0 - deviation**2 / unsure
         found = [
-            Estimate(name, b, b - WITHIN * d, b + WITHIN * d, before, after)
-            for name, b, d, before, after in zip(
+            Estimate(name, b, b - WITHIN * d, b + WITHIN * d, before, after, share)
+            for name, b, d, before, after, share in zip(
                 names,
                 self.coefficients.tolist(),
                 deviation[POSITIONS:].tolist(),
                 start[POSITIONS:].tolist(),
                 worth[POSITIONS:].tolist(),
+                learned[POSITIONS:].tolist(),
                 strict=True,
             )
         ]
         reading, before = reading_of(self.parameters), reading_of(start)
         slopes = log_reading_slopes(self.parameters) / (1.0 - reading)[:, None]
-        spread = WITHIN * np.sqrt(
-            np.einsum("ij,jk,ik->i", slopes, self.covariance[:POSITIONS, :POSITIONS], slopes)
-        )
+        variance = np.einsum("ij,jk,ik->i", slopes, self.covariance[:POSITIONS, :POSITIONS], slopes)
+        spread, unsure = WITHIN * np.sqrt(variance), (slopes**2) @ unsure[:POSITIONS]
         odds = np.log(reading / (1 - reading))
         return found + [
             Estimate(
@@ -107,6 +109,7 @@ class Fit:
                 float(_sigmoid(odds[j] + spread[j])),
                 float(before[j]),
                 float(worth[j]),
+                float(1.0 - variance[j] / unsure[j]),
             )
             for j in range(POSITIONS)
         ]
@@ -151,8 +154,8 @@ def starting_point(kinds: int = 0) -> Floats:
 def precision(kinds: int = 0) -> Floats:
     """Return the precision of the prior of each parameter."""
     return np.r_[
-        np.full(POSITIONS + len(FEATURES), DEVIATION**-2.0),
-        np.full(kinds, KIND_DEVIATION**-2.0),
+        np.full(POSITIONS, READING_DEVIATION**-2.0),
+        np.full(len(FEATURES) + kinds, DEVIATION**-2.0),
     ]
 
 

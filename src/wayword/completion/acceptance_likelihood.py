@@ -289,4 +289,3 @@ def _forecast(arrays: Any, reading: Any, coefficients: Any, result: Any) -> None
                 reach *= 1.0 - t
         for i in range(item_offsets[last], item_offsets[last + 1]):
             result[i] /= max(total, 1e-300)
-

@@ -136,9 +136,11 @@ def _clean(engine: Engine, by: str | None, source: str) -> dict[str, int]:
         FROM raw_lists
         """,
     )
-    zero, takes = engine.arrow(
-        "SELECT count(*) FILTER (taken = 0) AS zero, count(taken) AS takes FROM typed_lists"
-    ).to_pylist()[0].values()
+    zero, takes = (
+        engine.arrow("SELECT count(*) FILTER (taken = 0) AS zero, count(taken) AS takes FROM typed_lists")
+        .to_pylist()[0]
+        .values()
+    )
     if zero > FROM_ZERO * takes and zero > 1:
         raise LogError(
             f"{source} has {zero:,} of {takes:,} suggestions taken at position 0; expected positions from 1. "
@@ -156,7 +158,8 @@ def _clean(engine: Engine, by: str | None, source: str) -> dict[str, int]:
         "session_facts",
         f"""
         SELECT typing_session, count(taken) AS takes, min(position) FILTER (taken IS NOT NULL) AS first_take,
-               bool_or(unreadable OR position IS NULL OR taken < 1 OR taken > length OR taken <> floor(taken)) AS wrong,
+               bool_or(unreadable OR position IS NULL
+                       OR coalesce(taken < 1 OR taken > length OR taken <> floor(taken), FALSE)) AS wrong,
                arg_max(query, position) AS query, arg_max(search_id, position) AS search_id,
                arg_min(value, position) AS value, {uniform("typing_session")} AS uniform
         FROM single_lists GROUP BY typing_session
@@ -166,7 +169,7 @@ def _clean(engine: Engine, by: str | None, source: str) -> dict[str, int]:
         "usable_sessions",
         f"""
         SELECT row_number() OVER (ORDER BY uniform, typing_session) - 1 AS session, * FROM session_facts
-        WHERE NOT coalesce(wrong, TRUE) AND (takes > 0 OR query IS NOT NULL)
+        WHERE NOT wrong AND (takes > 0 OR query IS NOT NULL)
         QUALIFY row_number() OVER (ORDER BY uniform, typing_session) <= {MOST_SESSIONS}
         """,
     )
@@ -182,19 +185,19 @@ def _clean(engine: Engine, by: str | None, source: str) -> dict[str, int]:
         """
         SELECT (SELECT count(*) FROM typed_lists WHERE typing_session IS NULL) AS unnamed,
                (SELECT count(typing_session) FROM typed_lists) - (SELECT count(*) FROM single_lists) AS repeated,
-               count(*) FILTER (coalesce(wrong, TRUE)) AS wrong, count(*) FILTER (takes > 1) AS twice,
-               count(*) FILTER (NOT coalesce(wrong, TRUE) AND takes = 0 AND query IS NULL) AS unfollowed,
+               count(*) FILTER (wrong) AS wrong, count(*) FILTER (NOT wrong AND takes > 1) AS twice,
+               count(*) FILTER (NOT wrong AND takes = 0 AND query IS NULL) AS unfollowed,
                (SELECT count(*) FROM single_lists AS l JOIN session_facts AS s
-                  ON s.typing_session = l.typing_session WHERE l.position > s.first_take) AS later,
+                  ON s.typing_session = l.typing_session WHERE l.position > s.first_take AND NOT wrong) AS later,
                (SELECT count(*) FROM single_lists AS l JOIN session_facts AS s
                   ON s.typing_session = l.typing_session
-                  WHERE s.takes = 0 AND s.query IS NULL) AS lists_unfollowed
+                  WHERE s.takes = 0 AND s.query IS NULL AND NOT s.wrong) AS lists_unfollowed
         FROM session_facts
         """
     ).to_pylist()[0]
     usable = engine.arrow("SELECT count(*) AS n FROM usable_sessions")["n"][0].as_py()
     kept = engine.arrow(
-        "SELECT count(*) AS n FROM session_facts WHERE NOT coalesce(wrong, TRUE) AND (takes > 0 OR query IS NOT NULL)"
+        "SELECT count(*) AS n FROM session_facts WHERE NOT wrong AND (takes > 0 OR query IS NOT NULL)"
     )["n"][0].as_py()
     return {
         "lists without a typing session": row["unnamed"],
