@@ -108,8 +108,10 @@ class Drawing:
         )
         self.logit = (pairs @ model.coefficients).reshape(n, n)
 
-    def draw(self, lists: int, seed: int, shown: int = SHOWN) -> ShownLists:
-        """Draw about this many lists."""
+    def draw(
+        self, lists: int, seed: int, shown: int = SHOWN, policy: NDArray[np.int64] | None = None
+    ) -> ShownLists:
+        """Draw about this many lists: random ones, or those of a policy (texts without errors × positions)."""
         rng = np.random.default_rng(seed)
         texts, n = self.universe.texts, len(self.universe.texts)
         lengths = np.array([len(text) for text in texts])
@@ -128,6 +130,8 @@ class Drawing:
         items = rng.integers(low[:, None], high[:, None], (len(prefix), shown))
         strange = rng.random(items.shape) < 0.6
         items[strange] = rng.integers(0, n, strange.sum())
+        if policy is not None:
+            items = policy[prefix]
         wrong = misspells[session]
         continues = (items >= low[:, None]) & (items < high[:, None]) & ~wrong[:, None]
         logit = self.logit[intended[session][:, None], items] + self.model.coefficients[1] * continues

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
-from completion.made_lists import TEXTS, TRUTH, Drawing, made_searches, made_universe
 
+from completion.made_lists import TEXTS, TRUTH, Drawing, made_searches, made_universe
 from wayword.completion.acceptance_data import MASS, MOST, Candidates, assemble, most_probable, usable
 from wayword.completion.acceptance_learning import LEAST_SESSIONS, learn
 from wayword.completion.intended_queries import intended_queries, with_searches
@@ -134,7 +134,7 @@ def test_the_posterior_of_the_intended_query_by_arithmetic() -> None:
     total = sum(likelihoods.values())
     for q, p in found.items():
         assert p == pytest.approx(likelihoods[q] / total, rel=0.02, abs=0.002)
-    assert found[lamp] > SEARCHES[lamp] / SEARCHES[[q for q in likelihoods]].sum()
+    assert found[lamp] > SEARCHES[lamp] / SEARCHES[list(likelihoods)].sum()
 
 
 def test_an_edited_suggestion_is_no_taken_query() -> None:

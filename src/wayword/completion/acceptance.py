@@ -97,6 +97,6 @@ class Acceptance:
 
 PRIOR = Acceptance(
     np.array([-5.0, 0.5, 2.5, 2.25, 1.5, -0.5]),
-    0.7 * np.arange(1, POSITIONS + 1) ** -0.35,
+    0.7 * np.arange(1, POSITIONS + 1, dtype=np.float64) ** -0.35,
 )
 """The model for logs without events of what was shown and taken; docs/acceptance.md gives the reasons."""

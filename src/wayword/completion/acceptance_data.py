@@ -122,7 +122,7 @@ def most_probable(
     >>> rows.values.tolist(), (1000 * rows.weights).round().tolist(), total.tolist()
     ([6, -1, -1], [999.0, 1.0, 1000.0], [1000.0, 0.0])
     """
-    total = np.bincount(owner, weights=weight, minlength=texts)
+    total = np.bincount(owner, weights=weight, minlength=texts).astype(np.float64)
     order = np.lexsort((query, -weight, owner))
     owner, query = owner[order], query[order]
     share = weight[order] / np.maximum(total, 1e-300)[owner]

@@ -2,8 +2,8 @@
 
 The parameters are γ, with r_1 = σ(γ_1) and r_j = r_{j-1} · σ(γ_j), so that r does not increase, then β, the
 coefficients of `FEATURES`, and a shift of the constant for each value of a context column. Each has a normal prior
-around `PRIOR` (around 0 for shifts). Newton's method finds the maximum. Intervals are by the sandwich formula, clustered
-by typing session, where the prior counts as one more observation:
+around `PRIOR` (around 0 for shifts). Newton's method finds the maximum. Intervals are by the sandwich formula,
+clustered by typing session, where the prior counts as one more observation:
 
     covariance = (H + Λ)⁻¹ (S + Λ) (H + Λ)⁻¹      H: minus the Hessian, S: Σ score · scoreᵀ, Λ: the prior's precision
 """
@@ -126,8 +126,7 @@ def reading_of(parameters: Floats) -> Floats:
     >>> reading_of(np.zeros(10))[:3].tolist()
     [0.5, 0.25, 0.125]
     """
-    result: Floats = np.cumprod(_sigmoid(parameters[:POSITIONS]))
-    return result
+    return np.cumprod(_sigmoid(parameters[:POSITIONS])).astype(np.float64)
 
 
 def log_reading_slopes(parameters: Floats) -> Floats:
@@ -236,7 +235,7 @@ def fit(data: AcceptanceData, start: Floats | None = None) -> Fit:
 def _step(point: Point) -> Floats:
     """Return Newton's step, bounded; where the function is not concave, that of the outer product of scores."""
     curvature = _positive(-point.hessian, point.outer + np.eye(len(point.gradient)))
-    step: Floats = np.linalg.solve(curvature, point.gradient)
+    step = np.asarray(np.linalg.solve(curvature, point.gradient), np.float64)
     return step * min(1.0, LONGEST_STEP / max(float(np.abs(step).max()), 1e-300))
 
 

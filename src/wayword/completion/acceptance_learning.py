@@ -87,8 +87,8 @@ def learn(
 def lists_for_next_digit(estimate: Estimate, lists: int) -> tuple[int, int | None]:
     """Return how many decimals of a parameter are known, and how many lists one more needs.
 
-    A decimal is known if the interval is at most half of it to either side. The width of an interval falls with the root
-    of the number of lists. None if the interval is mostly that of the prior: more such lists may not help.
+    A decimal is known if the interval is at most half of it to either side. The width of an interval falls with the
+    root of the number of lists. None if the interval is mostly that of the prior: more such lists may not help.
 
     >>> lists_for_next_digit(Estimate("r", 0.7, 0.68, 0.72, 0.7, 10.0, 0.9), 1000)
     (1, 16000)

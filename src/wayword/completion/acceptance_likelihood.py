@@ -3,8 +3,8 @@
     log L = Σ_sessions log Σ_q̄ P(q̄ | x) Π_lists ℓ
     ℓ     = Π_j (1 − r_j a_j) if nothing was taken, r_J a_J Π_{j<J} (1 − r_j a_j) if position J was
 
-where a_j = 1 for one suggestion with q̄, else σ(β · f). Derivatives are by ρ_j = log r_j and by β; `acceptance_fit` turns
-them into derivatives by its own parameters.
+where a_j = 1 for one suggestion with q̄, else σ(β · f). Derivatives are by ρ_j = log r_j and by β; `acceptance_fit`
+turns them into derivatives by its own parameters.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from wayword.completion.acceptance import POSITIONS
 from wayword.completion.acceptance_data import AcceptanceData
+from wayword.completion.acceptance_features import COMPARED
 from wayword.numba_jit import compiled, subroutine
 from wayword.store.stage import threads
 
@@ -149,9 +150,8 @@ def accumulate(
     by_session: Any,
 ) -> None:
     """Add the derivatives of the sessions `first` to `last`; write their posteriors and log-likelihoods."""
-    (member_offsets, probability), (column_offsets, continues, corrected), lists, pairs, kind = arrays
-    list_offsets, item_offsets, item, taken = lists
-    starts, compared, same = pairs
+    (member_offsets, probability), (column_offsets, _, _), lists, _, _ = arrays
+    list_offsets = lists[0]
     width = len(coefficients)
     size = POSITIONS + width
     f = np.zeros(width)
@@ -160,7 +160,7 @@ def accumulate(
     for session in range(first, last):
         m0, m1 = member_offsets[session], member_offsets[session + 1]
         n = column_offsets[session + 1] - column_offsets[session]
-        begin, l0, l1 = column_offsets[session], list_offsets[session], list_offsets[session + 1]
+        l0, l1 = list_offsets[session], list_offsets[session + 1]
         accepted = np.empty((m1 - m0, n))
         slope, curve = np.empty(n), np.empty(n)
         _accept(session, arrays, coefficients, accepted)
@@ -177,62 +177,16 @@ def accumulate(
             posterior[m] = np.exp(posterior[m] - best)
             total += posterior[m]
         by_session[session] = best + np.log(total)
-        for a in range(size):
-            score[a] = 0.0
+        score[:] = 0.0
         for m in range(m0, m1):
             posterior[m] /= total
             weight = posterior[m]
             if weight < NEGLIGIBLE:
                 continue
-            for a in range(size):
-                own[a] = 0.0
-            for a in range(POSITIONS):
-                second[a] = 0.0
-                for b in range(width):
-                    cross[a, b] = 0.0
-            for c in range(n):
-                slope[c], curve[c] = 0.0, 0.0
-            base = starts[session] + (m - m0) * n
-            for one in range(l0, l1):
-                for i in range(item_offsets[one], item_offsets[one + 1]):
-                    j = min(i - item_offsets[one], POSITIONS - 1)
-                    c = item[i]
-                    accept = accepted[m - m0, c]
-                    if i - item_offsets[one] + 1 == taken[one]:
-                        own[j] += 1.0
-                        slope[c] += 1.0 - accept
-                        curve[c] -= accept * (1.0 - accept)
-                        break
-                    t = reading[j] * accept
-                    inverse = 1.0 / max(1.0 - t, 1e-12)
-                    ratio = t * inverse
-                    own[j] -= ratio
-                    second[j] -= ratio * inverse
-                    if same[base + c]:
-                        continue
-                    declined = 1.0 - accept
-                    slope[c] -= ratio * declined
-                    curve[c] -= ratio * declined * (1.0 - 2.0 * accept + ratio * declined)
-                    both = ratio * declined * inverse
-                    cross[j, 0] -= both
-                    if continues[begin + c]:
-                        cross[j, 1] -= both
-                    cross[j, 2] -= both * compared[base + c, 0]
-                    cross[j, 3] -= both * compared[base + c, 1]
-                    cross[j, 4] -= both * compared[base + c, 2]
-                    if corrected[begin + c]:
-                        cross[j, 5] -= both
-                    if kind[session] >= 0:
-                        cross[j, 6 + kind[session]] -= both
-            for c in range(n):
-                if same[base + c] or (slope[c] == 0.0 and curve[c] == 0.0):
-                    continue
-                _fill(f, session, begin + c, base + c, arrays)
-                for a in range(width):
-                    if f[a] != 0.0:
-                        own[POSITIONS + a] += slope[c] * f[a]
-                        for b in range(a + 1):
-                            hessian[POSITIONS + a, POSITIONS + b] += weight * curve[c] * f[a] * f[b]
+            own[:], second[:], cross[:] = 0.0, 0.0, 0.0
+            slope[:], curve[:] = 0.0, 0.0
+            _of_lists(session, m - m0, arrays, reading, accepted, own, second, cross, slope, curve)
+            _of_columns(session, m - m0, arrays, weight, slope, curve, f, own, hessian)
             for a in range(POSITIONS):
                 hessian[a, a] += weight * second[a]
                 for b in range(width):
@@ -252,6 +206,84 @@ def accumulate(
         for b in range(a):
             outer[b, a] = outer[a, b]
             hessian[b, a] = hessian[a, b]
+
+
+@subroutine
+def _of_lists(
+    session: Any,
+    member: Any,
+    arrays: Any,
+    reading: Any,
+    accepted: Any,
+    own: Any,
+    second: Any,
+    cross: Any,
+    slope: Any,
+    curve: Any,
+) -> None:
+    """Add the derivatives of a candidate: first and second ones by ρ (`own`, `second`) and by the logit of each column
+    (`slope`, `curve`), and mixed ones by ρ and β (`cross`)."""
+    _, (column_offsets, continues, corrected), lists, (starts, compared, same), kind = arrays
+    list_offsets, item_offsets, item, taken = lists
+    begin = column_offsets[session]
+    base = starts[session] + member * (column_offsets[session + 1] - begin)
+    for one in range(list_offsets[session], list_offsets[session + 1]):
+        for i in range(item_offsets[one], item_offsets[one + 1]):
+            j = min(i - item_offsets[one], POSITIONS - 1)
+            c = item[i]
+            accept = accepted[member, c]
+            declined = 1.0 - accept
+            if i - item_offsets[one] + 1 == taken[one]:
+                own[j] += 1.0
+                slope[c] += declined
+                curve[c] -= accept * declined
+                break
+            t = reading[j] * accept
+            inverse = 1.0 / max(1.0 - t, 1e-12)
+            ratio = t * inverse
+            own[j] -= ratio
+            second[j] -= ratio * inverse
+            if same[base + c]:
+                continue
+            slope[c] -= ratio * declined
+            curve[c] -= ratio * declined * (1.0 - 2.0 * accept + ratio * declined)
+            both = ratio * declined * inverse
+            cross[j, 0] -= both
+            if continues[begin + c]:
+                cross[j, 1] -= both
+            for a in range(COMPARED):
+                cross[j, 2 + a] -= both * compared[base + c, a]
+            if corrected[begin + c]:
+                cross[j, 5] -= both
+            if kind[session] >= 0:
+                cross[j, 6 + kind[session]] -= both
+
+
+@subroutine
+def _of_columns(
+    session: Any,
+    member: Any,
+    arrays: Any,
+    weight: Any,
+    slope: Any,
+    curve: Any,
+    f: Any,
+    own: Any,
+    hessian: Any,
+) -> None:
+    """Turn derivatives by the logits of columns into derivatives by β."""
+    _, (column_offsets, _, _), _, (starts, _, same), _ = arrays
+    begin, n = column_offsets[session], column_offsets[session + 1] - column_offsets[session]
+    base = starts[session] + member * n
+    for c in range(n):
+        if same[base + c] or (slope[c] == 0.0 and curve[c] == 0.0):
+            continue
+        _fill(f, session, begin + c, base + c, arrays)
+        for a in range(len(f)):
+            if f[a] != 0.0:
+                own[POSITIONS + a] += slope[c] * f[a]
+                for b in range(a + 1):
+                    hessian[POSITIONS + a, POSITIONS + b] += weight * curve[c] * f[a] * f[b]
 
 
 @subroutine

@@ -81,7 +81,9 @@ def reliability(
     return Reliability(
         int(held.sum()),
         data.sessions,
-        *(float(one.mean()) for one in logs),
+        float(logs[0].mean()),
+        float(logs[1].mean()),
+        float(logs[2].mean()),
         _difference(logs[0] - logs[1], owner),
         _bins(data, forecasts[0]),
     )

@@ -21,11 +21,13 @@ from wayword.store.compressed_rows import WeightedRows
 Floats = NDArray[np.float64]
 SMOOTHING = 0.5
 """Searches that are added to each query: one that is always suggested away is never issued."""
-ROUNDS, STEPS = 3, 10
-"""Fits of acceptance, and after each the updates of the numbers of searches."""
+ROUNDS, STEPS = 5, 40
+"""Fits of acceptance, and after each the updates of the numbers of searches, at most."""
+CONVERGED = 1e-5
+"""Updates end when they move less than this share of the searches."""
 LEAST = 0.001
 """Smallest probability of an intended query in the table."""
-INTENDED = pa.schema([("search_id", pa.string()), ("query", pa.int32()), ("probability", pa.float64())])
+TABLE = pa.schema([("search_id", pa.string()), ("query", pa.int32()), ("probability", pa.float64())])
 
 
 def typed_searches(
@@ -83,7 +85,9 @@ def _intended_searches(
     for _ in range(STEPS):
         weight = by_search * searches[query]
         share = weight / np.bincount(owner, weights=weight, minlength=data.sessions)[owner]
-        searches = typed + np.bincount(query, weights=share, minlength=len(typed))
+        before, searches = searches, typed + np.bincount(query, weights=share, minlength=len(typed))
+        if np.abs(searches - before).sum() < CONVERGED * searches.sum():
+            break
     return searches
 
 
@@ -99,7 +103,7 @@ def intended_queries(data: AcceptanceData, fitted: Fit) -> pa.Table:
     used = (data.took & known & taken_is_issued(data))[owner] & (rows.values >= 0) & (posterior >= LEAST)
     query, owner, posterior = rows.values[used], owner[used], posterior[used]
     share = posterior / np.bincount(owner, weights=posterior, minlength=data.sessions)[owner]
-    table = pa.table([data.search_id.take(pa.array(owner)), query, share], schema=INTENDED)
+    table = pa.table([data.search_id.take(pa.array(owner)), query, share], schema=TABLE)
     return table.sort_by([("search_id", "ascending"), ("query", "ascending")])
 
 

@@ -15,7 +15,7 @@ from wayword.completion import retriever_io
 from wayword.completion.context_affinity import Affinity
 from wayword.completion.context_choice import ContextClicks, choose
 from wayword.completion.expected_utility import ExpectedUtilityRetriever, RecordedPrefixes
-from wayword.completion.popular import popularity
+from wayword.completion.popular import INTENDED, popularity
 from wayword.completion.prefix_matcher import PrefixMatcher
 from wayword.completion.sparse_topk import DemandGraph
 from wayword.config import PrefixConfig
@@ -39,7 +39,9 @@ def write(out: Path, at: Folders, config: PrefixConfig, progress: Progress) -> R
         tables.fetch(engine, at["rankings"], "numbered_searches", "numbered_clicks")
         tables.fetch(engine, at["contexts"], "instances")
         tables.fetch(engine, at["propensity"], "propensity")
-        recorded = _recorded(engine, len(texts))
+        if "acceptance" in at:
+            tables.fetch(engine, at["acceptance"], INTENDED)
+        recorded = _recorded(engine, len(texts), _INTENDED if "acceptance" in at else _ISSUED)
         clicks = ContextClicks.read(engine, contexts) if contexts.column_names != [PREFIX] else None
     progress.advance(1, 3)
     returned = np.bincount(graph.exposure.values, minlength=len(texts)) > 0
@@ -77,7 +79,7 @@ def write(out: Path, at: Folders, config: PrefixConfig, progress: Progress) -> R
 def load(at: Folders, *, threads: int = 1) -> ExpectedUtilityRetriever:
     """Map the retriever of a workspace into memory."""
     texts = tables.read(at["rankings"], "queries")["text"].to_pylist()
-    counts = popularity(at["rankings"], "retriever", "ranker")
+    counts = popularity(at["rankings"], "retriever", "ranker", acceptance=at.get("acceptance"))
     return retriever_io.load(at["completion"], texts, counts, graph=at["demand"], threads=threads)
 
 
@@ -89,12 +91,24 @@ def _prefix_probability(texts: list[str], config: PrefixConfig) -> NDArray[np.fl
     return np.array([1.0 / known.get(text, 1) for text in texts], np.float32)
 
 
-def _recorded(engine: Engine, queries: int) -> RecordedPrefixes | None:
-    """Read the prefixes that the log recorded, with the number of searches of each query; None without any."""
-    rows = engine.arrow(
-        """SELECT prefix, query, count(*) AS searches FROM numbered_searches
-           WHERE split <> 'test' AND prefix IS NOT NULL GROUP BY prefix, query ORDER BY prefix, query"""
-    )
+_ISSUED = """SELECT prefix, query, count(*) AS searches FROM numbered_searches
+             WHERE split <> 'test' AND prefix IS NOT NULL GROUP BY prefix, query ORDER BY prefix, query"""
+_INTENDED = """
+    SELECT prefix, query, sum(searches ORDER BY search) AS searches FROM (
+      SELECT search, prefix, query, CAST(1 AS DOUBLE) AS searches FROM numbered_searches
+      WHERE split <> 'test' AND prefix IS NOT NULL AND search NOT IN (SELECT search FROM intended)
+      UNION ALL
+      SELECT s.search, s.prefix, i.query, i.probability FROM intended AS i
+      JOIN numbered_searches AS s ON s.search = i.search WHERE s.split <> 'test' AND s.prefix IS NOT NULL)
+    GROUP BY prefix, query ORDER BY prefix, query"""
+
+
+def _recorded(engine: Engine, queries: int, counts: str = _ISSUED) -> RecordedPrefixes | None:
+    """Read the prefixes that the log recorded, with the number of searches of each query; None without any.
+
+    `counts` is the SQL of these numbers: by the issued query, or by the intended one.
+    """
+    rows = engine.arrow(counts)
     if not rows.num_rows:
         return None
     prefixes = rows["prefix"].combine_chunks().dictionary_encode()

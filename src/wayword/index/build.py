@@ -42,7 +42,7 @@ def build(workspace: Workspace, config: IndexConfig, progress: Progress = SILENT
     """Write the index of a workspace unless it exists; make it current. Returns folder and whether it was written."""
     root = workspace.path / ROOT
     overrides = Overrides.load(root)
-    used = ("log", "rankings", "contexts", "demand", "completion")
+    used = ("log", "rankings", "contexts", "demand", "completion", *_optional(workspace))
     version = digest(
         {
             "wayword": __version__,
@@ -79,7 +79,7 @@ def _write(
     folder: Path, workspace: Workspace, config: IndexConfig, overrides: Overrides, progress: Progress
 ) -> Report:
     queries = _served_queries(workspace, config, overrides)
-    stages = ("rankings", "demand", "completion")
+    stages = ("rankings", "demand", "completion", *_optional(workspace))
     whole = completion.load({stage: workspace.folder(stage) for stage in stages}, threads=threads())
     retriever = _public_retriever(whole, queries)
     content = Content(
@@ -91,6 +91,11 @@ def _write(
         list(context_columns(workspace.folder("log"))),
     )
     return {**content.write(folder, config, progress), "withheld queries": int(queries.private.sum())}
+
+
+def _optional(workspace: Workspace) -> tuple[str, ...]:
+    """The stages that only some workspaces have."""
+    return ("acceptance",) if "acceptance" in workspace.manifest["stages"] else ()
 
 
 def _pages(workspace: Workspace, exposure: WeightedRows, queries: ServedQueries) -> Pages:
@@ -111,7 +116,8 @@ def _served_queries(workspace: Workspace, config: IndexConfig, overrides: Overri
     patterns = config.withhold.split()
     private = np.array(matching(texts, patterns), bool) | np.array(matching(shown, patterns), bool)
     private |= np.fromiter((text in overrides.delete for text in texts), bool, len(texts))
-    searched = popularity(workspace.folder("rankings"), "retriever", "ranker")
+    acceptance = workspace.folder("acceptance") if _optional(workspace) else None
+    searched = popularity(workspace.folder("rankings"), "retriever", "ranker", acceptance=acceptance)
     private |= _few_users(workspace, texts, config.min_users)
     return ServedQueries(texts, shown, np.where(private, 0, searched), private, patterns)
 
