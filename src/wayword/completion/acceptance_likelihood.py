@@ -21,6 +21,8 @@ from wayword.numba_jit import compiled, subroutine
 from wayword.store.stage import threads
 
 Floats = NDArray[np.float64]
+BLOCKS = 16
+"""Sessions are summed in so many parts, in parallel; the sums are the same on any number of cores."""
 NEGLIGIBLE = 1e-10
 """A candidate of this posterior probability has no part in the derivatives."""
 
@@ -41,10 +43,10 @@ class Likelihood:
 def likelihood(data: AcceptanceData, reading: Floats, coefficients: Floats) -> Likelihood:
     """Evaluate at reading probabilities and at coefficients of `FEATURES` and, after them, of the context's values."""
     size = POSITIONS + len(coefficients)
-    workers = max(min(threads(), data.sessions // 500), 1)
-    bounds = _bounds(data, workers)
+    blocks = max(min(BLOCKS, data.sessions // 500), 1)
+    bounds = _bounds(data, blocks)
     posterior, by_session = np.zeros(len(data.candidates.values)), np.zeros(data.sessions)
-    parts = [(np.zeros(size), np.zeros((size, size)), np.zeros((size, size))) for _ in range(workers)]
+    parts = [(np.zeros(size), np.zeros((size, size)), np.zeros((size, size))) for _ in range(blocks)]
 
     def work(block: int) -> None:
         accumulate(
@@ -58,11 +60,11 @@ def likelihood(data: AcceptanceData, reading: Floats, coefficients: Floats) -> L
             by_session,
         )
 
-    if workers == 1:
+    if blocks == 1:
         work(0)
     else:
-        with ThreadPoolExecutor(workers) as pool:
-            list(pool.map(work, range(workers)))
+        with ThreadPoolExecutor(threads()) as pool:
+            list(pool.map(work, range(blocks)))
     gradient, hessian, outer = (np.sum(part, axis=0) for part in zip(*parts, strict=True))
     return Likelihood(float(by_session.sum()), gradient, hessian, outer, posterior, by_session)
 
@@ -87,10 +89,10 @@ def _arrays(data: AcceptanceData) -> tuple[Any, ...]:
     )
 
 
-def _bounds(data: AcceptanceData, workers: int) -> NDArray[np.int64]:
+def _bounds(data: AcceptanceData, blocks: int) -> NDArray[np.int64]:
     """Cut the sessions into parts of about equal work."""
     work = np.cumsum(data.candidates.lengths * data.columns.lengths + 1)
-    inner = np.searchsorted(work, work[-1] * np.arange(1, workers) / workers) if data.sessions else []
+    inner = np.searchsorted(work, work[-1] * np.arange(1, blocks) / blocks) if data.sessions else []
     return np.r_[0, inner, data.sessions].astype(np.int64)
 
 
@@ -187,15 +189,7 @@ def accumulate(
             slope[:], curve[:] = 0.0, 0.0
             _of_lists(session, m - m0, arrays, reading, accepted, own, second, cross, slope, curve)
             _of_columns(session, m - m0, arrays, weight, slope, curve, f, own, hessian)
-            for a in range(POSITIONS):
-                hessian[a, a] += weight * second[a]
-                for b in range(width):
-                    hessian[POSITIONS + b, a] += weight * cross[a, b]
-            for a in range(size):
-                score[a] += weight * own[a]
-                if own[a] != 0.0:
-                    for b in range(a + 1):
-                        hessian[a, b] += weight * own[a] * own[b]
+            _add_candidate(weight, own, second, cross, score, hessian)
         for a in range(size):
             gradient[a] += score[a]
             for b in range(a + 1):
@@ -206,6 +200,19 @@ def accumulate(
         for b in range(a):
             outer[b, a] = outer[a, b]
             hessian[b, a] = hessian[a, b]
+
+
+@subroutine
+def _add_candidate(weight: Any, own: Any, second: Any, cross: Any, score: Any, hessian: Any) -> None:
+    """Add a candidate's derivatives, weighted by its posterior, to those of its session."""
+    for a in range(POSITIONS):
+        hessian[a, a] += weight * second[a]
+        for b in range(cross.shape[1]):
+            hessian[POSITIONS + b, a] += weight * cross[a, b]
+    for a in range(len(own)):
+        score[a] += weight * own[a]
+        for b in range(a + 1):
+            hessian[a, b] += weight * own[a] * own[b]
 
 
 @subroutine
