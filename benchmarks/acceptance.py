@@ -12,9 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "completion"))
 
-from completion.made_lists import TEXTS, TRUTH, Drawing, made_searches, made_universe
+from made_lists import TEXTS, TRUTH, Drawing, made_searches, made_universe
+
 from wayword.completion.acceptance_data import assemble
 from wayword.completion.acceptance_fit import Estimate, fit
 

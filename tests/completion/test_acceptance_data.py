@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
+from made_lists import TEXTS, TRUTH, Drawing, made_searches, made_universe
 
-from completion.made_lists import TEXTS, TRUTH, Drawing, made_searches, made_universe
 from wayword.completion.acceptance_data import MASS, MOST, Candidates, assemble, most_probable, usable
 from wayword.completion.acceptance_learning import LEAST_SESSIONS, learn
 from wayword.completion.intended_queries import intended_queries, with_searches
@@ -85,7 +85,7 @@ def test_few_probable_queries_hold_most_of_the_mass_and_the_rest_is_one_more() -
     assert rows.values[-1] == -1
     assert rows.weights.sum() == pytest.approx(1)
     assert total[0] == pytest.approx(weight.sum())
-    steep = 0.5 ** np.arange(1, 30)
+    steep = 0.5 ** np.arange(1, 30, dtype=np.float64)
     rows, _ = most_probable(np.zeros(29, np.int64), np.arange(29, dtype=np.int32), steep, 1)
     assert rows.weights[:-1].sum() >= MASS
     assert len(rows.values) == 7 + 1

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_lists import TEXTS, TRUTH, Drawing, made_searches, made_universe
 
-from completion.made_lists import TEXTS, TRUTH, Drawing, made_searches, made_universe
 from wayword.completion.acceptance import POSITIONS, PRIOR, Acceptance
 from wayword.completion.acceptance_data import AcceptanceData, assemble
 from wayword.completion.acceptance_features import features

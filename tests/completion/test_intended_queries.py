@@ -1,15 +1,17 @@
 """A closed loop: lists by popularity, and popularity by what was intended or by what was issued."""
 
 import numpy as np
+from made_lists import TEXTS, Drawing, made_searches, made_universe
 from numpy.typing import NDArray
 
-from completion.made_lists import TEXTS, Drawing, made_searches, made_universe
 from wayword.completion.acceptance import Acceptance
 from wayword.completion.acceptance_learning import learn
 
 UNIVERSE = made_universe()
 SEARCHES = made_searches(len(TEXTS))
-EASY = Acceptance(np.array([-2.5, 0.8, 1.5, 1.0, 1.0, -0.8]), 0.8 * np.arange(1, 11) ** -0.5)
+EASY = Acceptance(
+    np.array([-2.5, 0.8, 1.5, 1.0, 1.0, -0.8]), 0.8 * np.arange(1, 11, dtype=np.float64) ** -0.5
+)
 """People who often take what they did not intend."""
 PUSHED = int(np.argsort(-SEARCHES)[12])
 LISTED = 5

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayword.errors import WorkspaceError
+from wayword.store.artefact import write_atomically
 from wayword.store.regular_file import read_regular
 
 FEATURES = ("constant", "continues", "intended_words", "suggested_words", "same_page", "corrected")
@@ -54,7 +55,7 @@ class Acceptance:
     def save(self, path: Path, details: Mapping[str, Any] | None = None) -> None:
         """Write a JSON file. `details`, such as intervals, are for people: `load` ignores them."""
         values = {**self.as_object(), **(details or {})}
-        path.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
+        write_atomically(path, json.dumps(values, indent=1) + "\n")
 
     def as_object(self) -> dict[str, Any]:
         """Return the parameters as plain values."""
