@@ -12,6 +12,7 @@ from types import ModuleType
 import pytest
 
 import wayword
+from wayword.completion.acceptance import FEATURES, PRIOR
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -19,6 +20,7 @@ COMMANDS = (
     "simulate",
     "run",
     "ubi",
+    "acceptance",
     "evaluate",
     "index",
     "export",
@@ -154,6 +156,18 @@ def test_the_example_of_demand_gives_what_the_page_says() -> None:
 
 def test_the_example_of_people_gives_what_the_page_says() -> None:
     assert check_examples(ROOT / "docs/worlds.md") == 13
+
+
+def test_the_prior_of_acceptance_is_what_the_page_says() -> None:
+    page = ROOT / "docs/acceptance.md"
+    assert check_examples(page) == 5
+    rows = dict(
+        re.findall(
+            r"^\| `(\w+)` \| [^|]* \| ([−\d.]+) \|", page.read_text(encoding="utf-8"), flags=re.MULTILINE
+        )
+    )
+    found = {name: float(value.replace("−", "-")) for name, value in rows.items()}
+    assert found == dict(zip(FEATURES, PRIOR.coefficients.tolist(), strict=True))
 
 
 def test_the_events_of_the_page_give_the_log_that_it_says(

@@ -14,7 +14,7 @@ from wayword.config import COMPARED, Config
 from wayword.errors import ConfigError
 from wayword.evaluation import stage as estimates
 from wayword.index.build import build as build_index
-from wayword.plan import SUPPLIED, Inputs, estimates_stage, learning_stages
+from wayword.plan import Inputs, estimates_stage, learning_stages, supplied
 from wayword.progress import Progress
 from wayword.rankings import document_ranker
 from wayword.rankings.document_ranker import DocumentRanker
@@ -37,6 +37,7 @@ def run(
     judged: bool = False,
     lenient: bool = False,
     truth: Path | str | None = None,
+    completions: Path | str | None = None,
     paper: bool = False,
     reporter: Progress | None = None,
 ) -> Workspace:
@@ -44,8 +45,9 @@ def run(
 
     `rankings` is an exported table (query, document, rank); without it, the embedded ranker named in `[rankings]`
     answers over `documents` (document, title). `judged` reads the log as graded judgments (query, document, grade).
-    `truth`, from a simulated world, adds the ceiling to the estimates. `paper` trains the paper's policies too, and
-    compares with them.
+    `truth`, from a simulated world, adds the ceiling to the estimates. `completions` are lists that people were shown
+    (docs/acceptance.md): a search whose query was taken from one counts for what it probably intended. `paper` trains
+    the paper's policies too, and compares with them.
     """
     settings = config if isinstance(config, Config) else Config.load(config)
     settings = with_paper(settings) if paper else settings
@@ -54,7 +56,11 @@ def run(
         raise ConfigError(
             "Found neither rankings nor documents; give a rankings table, or documents for the embedded ranker."
         )
-    inputs = Inputs.at(log, rankings, documents, truth, judged=judged, lenient=lenient)
+    if judged and completions is not None:
+        raise ConfigError("Found judgments and lists shown; only a click log can be joined with lists shown.")
+    inputs = Inputs.at(
+        log, rankings, documents, truth, judged=judged, lenient=lenient, completions=completions
+    )
     planned = stages(settings, inputs, reporter)
     with building(out, reporter) as build:
         for name, stage in planned.items():
@@ -83,7 +89,7 @@ def index_of(workspace: Workspace, settings: Config, reporter: Progress) -> list
 def stages(settings: Config, inputs: Inputs, reporter: Progress) -> dict[str, Stage]:
     """The stages of `plan` in order, with the paper's if its policies are compared."""
     learned = learning_stages(settings, inputs, reporter, DOCUMENT_RANKERS)
-    after: tuple[str, ...] = (*SUPPLIED, "demand", "completion")
+    after: tuple[str, ...] = (*supplied(inputs), "demand", "completion")
     if not set(PAPER) & set(settings.evaluation.compare):
         return learned | {"estimates": estimates_stage(settings, inputs, after, reporter)}
     from wayword.paper.plan import paper_stages, retrieval_settings

@@ -1,7 +1,8 @@
 """The plan of a run: the inputs, the predecessors and the function of each stage.
 
 raw log ──log──► searches, clicks ──rankings──► numbered queries, documents and log
-  ──contexts──► contexts of searches ──propensity──► p[rank] ──demand──► demand for documents
+  ──contexts──► contexts of searches ──propensity──► p[rank] (──acceptance──► intended queries, given lists shown)
+  ──demand──► demand for documents
   ──completion──► typed text → best queries ──estimates──► Utility@k
 """
 
@@ -10,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from wayword.completion import acceptance_stage as acceptance
 from wayword.completion import stage as completion
 from wayword.config import Config
 from wayword.demand import stage as demand
@@ -33,7 +35,7 @@ SUPPLIED = ("rankings", "contexts", "propensity")
 @dataclass(frozen=True)
 class Inputs:
     """The files that a run reads, and how: `judged` reads the log as graded judgments, `lenient` drops clicks that do
-    not match the rankings, `truth` is the true distribution of a simulated world."""
+    not match the rankings, `truth` is the true distribution of a simulated world, `completions` are lists shown."""
 
     log: InputFile
     rankings: InputFile | None = None
@@ -41,6 +43,7 @@ class Inputs:
     truth: InputFile | None = None
     judged: bool = False
     lenient: bool = False
+    completions: InputFile | None = None
 
     @classmethod
     def at(
@@ -52,16 +55,23 @@ class Inputs:
         *,
         judged: bool = False,
         lenient: bool = False,
+        completions: Path | str | None = None,
     ) -> "Inputs":
         """Open the files at these paths."""
-        exported, described, law = (
-            InputFile(Path(path)) if path is not None else None for path in (rankings, documents, truth)
+        exported, described, law, lists = (
+            InputFile(Path(path)) if path is not None else None
+            for path in (rankings, documents, truth, completions)
         )
-        return cls(InputFile(Path(log)), exported, described, law, judged, lenient)
+        return cls(InputFile(Path(log)), exported, described, law, judged, lenient, lists)
 
     def digest(self, file: InputFile | None) -> str | None:
         """The hash of a file's content."""
         return None if file is None else file.digest
+
+
+def supplied(inputs: Inputs) -> tuple[str, ...]:
+    """The stages with the numbered log, and what people intended if lists shown are given."""
+    return (*SUPPLIED, "acceptance") if inputs.completions else SUPPLIED
 
 
 def learning_stages(
@@ -115,10 +125,11 @@ def learning_stages(
             lambda new, at: propensity.write(new, at, settings.propensity),
             after=("rankings",),
         ),
+        **_acceptance_stage(inputs, reporter),
         "demand": Stage(
             {"variant": measured.variant, **settings.of_stage("demand")},
             lambda new, at: demand.write(new, at, settings.demand, measured.variant, reporter),
-            after=SUPPLIED,
+            after=supplied(inputs),
         ),
         "completion": Stage(
             {
@@ -135,9 +146,24 @@ def learning_stages(
                 corrections=corrections,
                 progress=reporter,
             ),
-            after=(*SUPPLIED, "demand"),
+            after=(*supplied(inputs), "demand"),
             files=tuple(file for file in (model, corrections) if file),
         ),
+    }
+
+
+def _acceptance_stage(inputs: Inputs, reporter: Progress) -> dict[str, Stage]:
+    """What people take and intend; without lists shown there is no such stage."""
+    lists = inputs.completions
+    if lists is None:
+        return {}
+    return {
+        "acceptance": Stage(
+            {"completions file": inputs.digest(lists)},
+            lambda new, at: acceptance.write(new, at, lists, reporter),
+            after=("rankings", "propensity"),
+            files=(lists,),
+        )
     }
 
 

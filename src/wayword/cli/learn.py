@@ -149,6 +149,12 @@ def run(
         bool, typer.Option("--lenient", help="Drop all clicks that the rankings cannot explain.")
     ] = False,
     truth: Annotated[Path | None, typer.Option(help="A simulated world's truth: adds the ceiling.")] = None,
+    completions: Annotated[
+        Path | None,
+        typer.Option(
+            help="Lists shown (completions.parquet): taken suggestions count for what was intended."
+        ),
+    ] = None,
     paper: Annotated[
         bool, typer.Option("--paper", help="Train the paper's retriever and ranker too, and compare.")
     ] = False,
@@ -172,6 +178,7 @@ def run(
             judged=judgments,
             lenient=lenient,
             truth=truth,
+            completions=completions,
             paper=paper,
             reporter=bars,
         )

@@ -6,6 +6,7 @@ import typer
 
 from wayword import __version__
 from wayword.cli import shell
+from wayword.cli.acceptance import acceptance
 from wayword.cli.complete import complete
 from wayword.cli.evaluate import evaluate
 from wayword.cli.learn import demo, reproduce, run, simulate
@@ -13,7 +14,7 @@ from wayword.cli.serve import export, index, serve
 from wayword.cli.settings import config
 from wayword.cli.ubi import ubi
 
-COMMANDS = (simulate, run, ubi, evaluate, index, export, serve, complete, reproduce, demo, config)
+COMMANDS = (simulate, run, ubi, acceptance, evaluate, index, export, serve, complete, reproduce, demo, config)
 """In the order of the help."""
 
 app = typer.Typer(

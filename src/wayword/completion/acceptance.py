@@ -9,18 +9,23 @@ intended query, r_j is the probability that somebody whose query stands at posit
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wayword.errors import WorkspaceError
+from wayword.store.artefact import write_atomically
 from wayword.store.regular_file import read_regular
 
 FEATURES = ("constant", "continues", "intended_words", "suggested_words", "same_page", "corrected")
 """1; q continues x; share of q̄'s words that are in q; share of q's words that are in q̄ (words weighted by rarity);
 similarity of their result pages; x was corrected, that is, q̄ does not begin with x."""
+MODEL = "acceptance.json"
+"""The file of a model in an artefact."""
 POSITIONS = 10
 """Positions with a reading probability of their own; later positions have that of the last."""
 
@@ -49,13 +54,17 @@ class Acceptance:
         """
         return self.reading[np.minimum(np.arange(positions), len(self.reading) - 1)]
 
-    def save(self, path: Path) -> None:
-        """Write a JSON file."""
-        values = {
+    def save(self, path: Path, details: Mapping[str, Any] | None = None) -> None:
+        """Write a JSON file. `details`, such as intervals, are for people: `load` ignores them."""
+        values = {**self.as_object(), **(details or {})}
+        write_atomically(path, json.dumps(values, indent=1) + "\n")
+
+    def as_object(self) -> dict[str, Any]:
+        """Return the parameters as plain values."""
+        return {
             "coefficients": dict(zip(FEATURES, self.coefficients.tolist(), strict=True)),
             "reading": self.reading.tolist(),
         }
-        path.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, path: Path) -> "Acceptance":

@@ -139,7 +139,8 @@ class ListPolicy:
         return shared
 
     def pool(self, contexts: pa.Table, intents: Intents, k: int, mode: str) -> CompressedRows:
-        """Return the queries that may be suggested for each text: useful and probable ones, of those that look alike one."""
+        """Return the queries that may be suggested for each text: useful and probable ones, one of those that look
+        alike."""
         useful = self.retriever.score(contexts, intents, max(USEFUL, k), intents.within(mode))
         few = max(FEWEST, k) + EACH * intents.members.lengths[useful.context]
         useful = useful.take(np.flatnonzero(useful.position() < few))

@@ -4,19 +4,19 @@ import json
 import math
 from pathlib import Path
 
-from wayword.completion.acceptance import Acceptance
+from wayword.completion.acceptance import MODEL, Acceptance
 from wayword.completion.expected_utility import ExpectedUtilityRetriever
 from wayword.completion.list_policy import ListPolicy
 from wayword.completion.suggested_queries import SuggestedQueries
 from wayword.store.artefact import read_object
 
-ACCEPTANCE, SETTINGS = "acceptance.json", "list_policy.json"
+SETTINGS = "list_policy.json"
 
 
 def save(policy: ListPolicy, folder: Path) -> None:
     """Save all but the retriever."""
     policy.queries.save(folder)
-    policy.acceptance.save(folder / ACCEPTANCE)
+    policy.acceptance.save(folder / MODEL)
     settings = {"keystroke_value": policy.keystroke_value}
     (folder / SETTINGS).write_text(json.dumps(settings) + "\n", encoding="utf-8")
 
@@ -27,4 +27,4 @@ def load(folder: Path, retriever: ExpectedUtilityRetriever) -> ListPolicy:
     if not (math.isfinite(value) and value >= 0):
         raise ValueError(f"found the keystroke value {value}; expected a number from 0")
     queries = SuggestedQueries.load(folder, retriever.matcher.spelling, retriever.graph.documents)
-    return ListPolicy(retriever, queries, Acceptance.load(folder / ACCEPTANCE), value)
+    return ListPolicy(retriever, queries, Acceptance.load(folder / MODEL), value)

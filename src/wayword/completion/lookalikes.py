@@ -1,8 +1,8 @@
 """Lookalikes: queries that hardly differ to the eye. A list shows one of them, the most searched.
 
 Two queries look alike if they have the same words, in any order, after at most one character is removed from each: a
-letter more, less, replaced or moved. Digits are never removed: "iphone 7" and "iphone 8" are two things. Unlike variants
-(`variants`), lookalikes remain suggestions of their own: "wine rack" is shown where "vine rack" is not.
+letter more, less, replaced or moved. Digits are never removed: "iphone 7" and "iphone 8" are two things. Unlike
+variants (`variants`), lookalikes remain suggestions of their own: "wine rack" is shown where "vine rack" is not.
 """
 
 from typing import Any

@@ -18,17 +18,35 @@ from wayword.completion.candidates import Candidates
 from wayword.engines import tables
 from wayword.logs.contexts import PREFIX
 
+INTENDED = "intended"
+"""The table (search, query, probability) of what people intended who took a suggestion."""
 
-def popularity(rankings: Path, *splits: str) -> NDArray[np.int64]:
+
+def popularity(rankings: Path, *splits: str, acceptance: Path | None = None) -> NDArray[np.int64]:
     """Count the searches of the splits that issued each query; a query without results counts 0.
 
-    `rankings` is the folder of the artefact of that name.
+    `rankings` is the folder of the artefact of that name. With the folder `acceptance`, a search whose query was taken
+    from a list counts for the queries that it may have intended, by their probabilities; sums are rounded.
     """
     ranked = tables.read(rankings, "queries")["ranked"].to_numpy(zero_copy_only=False)
-    searches = tables.read(rankings, "numbered_searches").select(["split", "query"])
+    searches = tables.read(rankings, "numbered_searches").select(["search", "split", "query"])
     chosen = searches.filter(pc.is_in(searches["split"], value_set=pa.array(splits)))
+    if acceptance is not None:
+        return np.where(ranked, _intended(chosen, tables.read(acceptance, INTENDED), len(ranked)), 0)
     counts = np.bincount(chosen["query"].to_numpy(), minlength=len(ranked))
     return np.where(ranked, counts, 0).astype(np.int64)
+
+
+def _intended(searches: pa.Table, intended: pa.Table, queries: int) -> NDArray[np.int64]:
+    """Count searches by what they intended."""
+    typed = searches.filter(
+        pc.invert(pc.is_in(searches["search"], value_set=intended["search"].combine_chunks()))
+    )
+    taken = intended.filter(pc.is_in(intended["search"], value_set=searches["search"].combine_chunks()))
+    counts = np.bincount(typed["query"].to_numpy(), minlength=queries) + np.bincount(
+        taken["query"].to_numpy(), weights=taken["probability"].to_numpy(), minlength=queries
+    )
+    return np.rint(counts).astype(np.int64)
 
 
 LAST = chr(0x10FFFF)

@@ -7,11 +7,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from wayword.completion.word_forms import word_contexts, word_forms
 from wayword.rankings.terms import query_terms
 from wayword.store.compressed_rows import CompressedRows, WeightedRows
 
-FormOf = Callable[[Sequence[str], NDArray[np.int64]], NDArray[np.int32]]
-"""Numbers distinct words, given how often each occurs, so that forms of one word have the same number."""
+FormOf = Callable[[Sequence[str], CompressedRows], NDArray[np.int32]]
+"""Numbers distinct words, given the words of each text, so that forms of one word have the same number."""
+
+
+def forms_in_use(words: Sequence[str], contents: CompressedRows) -> NDArray[np.int32]:
+    """Number words so that inflected forms that are used alike have the same number; see `word_forms`."""
+    counts = np.bincount(contents.values, minlength=len(words))
+    return word_forms(words, counts, word_contexts(contents, len(words)))
 
 
 @dataclass(frozen=True)
@@ -35,7 +42,8 @@ class QueryWords:
         number = {word: place for place, word in enumerate(vocabulary)}
         flat = np.fromiter((number[word] for one in split for word in one), np.int64)
         lengths = np.fromiter(map(len, split), np.int64, len(split))
-        form = np.arange(len(vocabulary)) if forms is None else forms(vocabulary, np.bincount(flat))
+        contents = CompressedRows.from_lengths(flat, lengths)
+        form = np.arange(len(vocabulary)) if forms is None else forms(vocabulary, contents)
         rows = CompressedRows.from_lengths(form[flat].astype(np.int32), lengths).distinct()
         texts_with = np.bincount(rows.values, minlength=len(vocabulary))
         rarity = np.log((len(split) + 1) / np.maximum(texts_with, 1))

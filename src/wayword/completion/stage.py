@@ -14,19 +14,16 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from wayword.completion import keystroke_value, list_policy_io, retriever_io, variants_table
-from wayword.completion.acceptance import PRIOR, Acceptance
+from wayword.completion.acceptance import MODEL, PRIOR, Acceptance
 from wayword.completion.context_affinity import Affinity
 from wayword.completion.context_choice import ContextClicks, choose
 from wayword.completion.expected_utility import ExpectedUtilityRetriever, RecordedPrefixes
 from wayword.completion.list_policy import ListPolicy
-from wayword.completion.lookalikes import lookalikes
-from wayword.completion.popular import PopularRetriever, popularity
+from wayword.completion.popular import INTENDED, PopularRetriever, popularity
 from wayword.completion.prefix_matcher import PrefixMatcher
-from wayword.completion.query_words import QueryWords
 from wayword.completion.sparse_topk import DemandGraph
 from wayword.completion.suggested_queries import SuggestedQueries, pages_by_rank
 from wayword.completion.variants import Variants
-from wayword.completion.word_forms import word_forms
 from wayword.config import CompletionConfig, PrefixConfig
 from wayword.demand.artefact import EARLY
 from wayword.engines import Engine, tables
@@ -67,7 +64,9 @@ def write(
         tables.fetch(engine, at["rankings"], "numbered_searches", "numbered_clicks", "rankings")
         tables.fetch(engine, at["contexts"], "instances")
         tables.fetch(engine, at["propensity"], "propensity")
-        recorded = _recorded(engine, len(texts))
+        if "acceptance" in at:
+            tables.fetch(engine, at["acceptance"], INTENDED)
+        recorded = _recorded(engine, len(texts), _INTENDED if "acceptance" in at else _ISSUED)
         clicks = ContextClicks.read(engine, contexts) if contexts.column_names != [PREFIX] else None
         held_out = _held_out(engine)
     progress.advance(1, STEPS)
@@ -84,7 +83,7 @@ def write(
             graph,
             prefix_probability=probability,
             own_utility=own_utility,
-            popularity=popularity(at["rankings"], "retriever"),
+            popularity=popularity(at["rankings"], "retriever", acceptance=at.get("acceptance")),
             recorded=recorded,
             threads=threads(),
             **context,
@@ -102,15 +101,13 @@ def write(
     retriever = assemble(graph, own_utility, context)
     retriever_io.save_matching(retriever, out)
     progress.advance(3, STEPS)
-    model = Acceptance.load(acceptance.opened) if acceptance else PRIOR
-    searches = popularity(at["rankings"], "retriever", "ranker")
-    pages = pages_by_rank(graph.exposure, len(texts))
+    searches = popularity(at["rankings"], "retriever", "ranker", acceptance=at.get("acceptance"))
     decided, unknown = variants_table.read_corrections(corrections.opened, texts) if corrections else ({}, [])
+    pages = pages_by_rank(graph.exposure, len(texts))
     variants = Variants.of(texts, searches, pages, corrections=decided)
     pq.write_table(variants_table.as_table(texts, variants, searches), out / VARIANTS)
-    words = QueryWords.of(texts, word_forms)
-    look = lookalikes(matcher.spelling, searches.astype(np.float64), variants.group)
-    suggested = SuggestedQueries(words, pages, matcher.spelling, variants.group, look, variants.shown_as)
+    suggested = SuggestedQueries.of(texts, matcher.spelling, graph.exposure, searches, variants)
+    model = _acceptance(at, acceptance)
     policy = ListPolicy(retriever, suggested, model, DEFAULT_KEYSTROKE_VALUE)
     report: Report = {
         "context": strengths,
@@ -130,6 +127,13 @@ def write(
     return {**report, "keystroke value": policy.keystroke_value}
 
 
+def _acceptance(at: Folders, given: InputFile | None) -> Acceptance:
+    """The model that is given, or learned from lists shown, or the prior."""
+    if given:
+        return Acceptance.load(given.opened)
+    return Acceptance.load(at["acceptance"] / MODEL) if "acceptance" in at else PRIOR
+
+
 def _held_out(engine: Engine) -> NDArray[np.int64]:
     """Read the queries of some searches of the ranker's split, chosen by md5."""
     rows = engine.arrow(
@@ -147,7 +151,7 @@ def load_lists(at: Folders, *, threads: int = 1) -> ListPolicy:
 def load(at: Folders, *, threads: int = 1) -> ExpectedUtilityRetriever:
     """Map the retriever of a workspace into memory."""
     texts = tables.read(at["rankings"], "queries")["text"].to_pylist()
-    counts = popularity(at["rankings"], "retriever", "ranker")
+    counts = popularity(at["rankings"], "retriever", "ranker", acceptance=at.get("acceptance"))
     return retriever_io.load(at["completion"], texts, counts, graph=at["demand"], threads=threads)
 
 
@@ -159,12 +163,24 @@ def _prefix_probability(texts: list[str], config: PrefixConfig) -> NDArray[np.fl
     return np.array([1.0 / known.get(text, 1) for text in texts], np.float32)
 
 
-def _recorded(engine: Engine, queries: int) -> RecordedPrefixes | None:
-    """Read the prefixes that the log recorded, with the number of searches of each query; None without any."""
-    rows = engine.arrow(
-        """SELECT prefix, query, count(*) AS searches FROM numbered_searches
-           WHERE split <> 'test' AND prefix IS NOT NULL GROUP BY prefix, query ORDER BY prefix, query"""
-    )
+_ISSUED = """SELECT prefix, query, count(*) AS searches FROM numbered_searches
+             WHERE split <> 'test' AND prefix IS NOT NULL GROUP BY prefix, query ORDER BY prefix, query"""
+_INTENDED = """
+    SELECT prefix, query, sum(searches ORDER BY search) AS searches FROM (
+      SELECT search, prefix, query, CAST(1 AS DOUBLE) AS searches FROM numbered_searches
+      WHERE split <> 'test' AND prefix IS NOT NULL AND search NOT IN (SELECT search FROM intended)
+      UNION ALL
+      SELECT s.search, s.prefix, i.query, i.probability FROM intended AS i
+      JOIN numbered_searches AS s ON s.search = i.search WHERE s.split <> 'test' AND s.prefix IS NOT NULL)
+    GROUP BY prefix, query ORDER BY prefix, query"""
+
+
+def _recorded(engine: Engine, queries: int, counts: str = _ISSUED) -> RecordedPrefixes | None:
+    """Read the prefixes that the log recorded, with the number of searches of each query; None without any.
+
+    `counts` is the SQL of these numbers: by the issued query, or by the intended one.
+    """
+    rows = engine.arrow(counts)
     if not rows.num_rows:
         return None
     prefixes = rows["prefix"].combine_chunks().dictionary_encode()

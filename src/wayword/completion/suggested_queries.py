@@ -1,5 +1,6 @@
 """Queries as suggestions: their words, pages, variants and lengths, saved as memory-mapped arrays."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -8,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wayword.completion.query_words import QueryWords
+from wayword.completion.lookalikes import lookalikes
+from wayword.completion.query_words import QueryWords, forms_in_use
+from wayword.completion.variants import Variants
 from wayword.store.arrays import load_array, save_array
 from wayword.store.compressed_rows import CompressedRows, WeightedRows
 
@@ -31,6 +34,21 @@ class SuggestedQueries:
     """Queries of the same number look alike: a list shows one of them."""
     shown_as: NDArray[np.int32]
     """The query that is shown instead of each query; `HIDDEN` for one that is not shown."""
+
+    @classmethod
+    def of(
+        cls,
+        texts: Sequence[str],
+        spelling: CompressedRows,
+        exposure: WeightedRows,
+        searches: NDArray[np.int64],
+        variants: Variants | None = None,
+    ) -> "SuggestedQueries":
+        """Compare queries, given how often each is searched; by default variants are looked for."""
+        pages = pages_by_rank(exposure, len(texts))
+        found = variants or Variants.of(texts, searches, pages)
+        look = lookalikes(spelling, searches.astype(np.float64), found.group)
+        return cls(QueryWords.of(texts, forms_in_use), pages, spelling, found.group, look, found.shown_as)
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:

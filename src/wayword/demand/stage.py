@@ -14,7 +14,7 @@ from wayword.demand.artefact import DEMAND, EARLY, EXPOSURE, OWN
 from wayword.demand.learning import STEPS, Learned, from_clicks, from_judgments
 from wayword.demand.observations import Observations
 from wayword.demand.training_data import read
-from wayword.engines.tables import fetch_numbered, tables_in
+from wayword.engines.tables import fetch, fetch_numbered, tables_in
 from wayword.logs import contexts_stage
 from wayword.logs.contexts import PREFIX
 from wayword.progress import Progress
@@ -34,7 +34,9 @@ def write(out: Path, at: Folders, config: DemandConfig, variant: str, progress: 
     """Fill `out`; `variant` is `unbiased`, or how judgments are measured."""
     with tables_in(out) as engine:
         fetch_numbered(engine, at)
-        data = read(engine, variant)
+        if "acceptance" in at:
+            fetch(engine, at["acceptance"], "intended")
+        data = read(engine, variant, intended="acceptance" in at)
     clicks = data.clicks_of("retriever", "ranker")
     observations = Observations.of(data.exposures, clicks, max_pairs=config.max_pairs)
     if VARIANTS[variant].whole:

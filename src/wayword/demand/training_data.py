@@ -14,6 +14,8 @@ from wayword.utility import VARIANTS
 
 HELD_OUT = 8000
 """Number of held-out searches that choose settings."""
+MOST_RATIO = 10.0
+"""Bound of p[rank on the page of the intended query] / p[logged rank]."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,8 @@ class TrainingData:
     clicked: pa.Table
     """split, query, document, weight, ips_weight."""
     searches: pa.Table
-    """split and query of each training search."""
+    """split and query of each training search; with `weight`, a search that may have intended several queries has a
+    row for each."""
     complete: bool
     """Whether the log holds searches without a click, too."""
     held_out: pa.Table
@@ -51,12 +54,17 @@ class TrainingData:
         if not self.complete:
             return np.ones(len(self.texts))
         chosen = self.searches.filter(pc.is_in(self.searches["split"], value_set=pa.array(splits)))
-        counts = np.bincount(chosen["query"].to_numpy(), minlength=len(self.texts))
+        weight = chosen["weight"].to_numpy() if "weight" in chosen.column_names else None
+        counts = np.bincount(chosen["query"].to_numpy(), weights=weight, minlength=len(self.texts))
         return counts.astype(np.float64) + 0.5
 
 
-def read(engine: Engine, variant: str) -> TrainingData:
-    """Read the numbered tables; `variant` is the definition of û (`utility.VARIANTS`)."""
+def read(engine: Engine, variant: str, *, intended: bool = False) -> TrainingData:
+    """Read the numbered tables; `variant` is the definition of û (`utility.VARIANTS`).
+
+    `intended` says that the table `intended` (search, query, probability) has what people intended who took a
+    suggestion: their searches and clicks count for those queries instead of the issued one.
+    """
     utility = VARIANTS[variant]
     texts = engine.arrow("SELECT text FROM queries ORDER BY query")["text"].to_pylist()
     documents = engine.arrow(
@@ -84,6 +92,9 @@ def read(engine: Engine, variant: str) -> TrainingData:
     searches = engine.arrow(
         """SELECT split, query FROM numbered_searches WHERE split <> 'test' ORDER BY search"""
     )
+    training_searches = searches.num_rows
+    if intended:
+        clicked, searches = _intended_clicks(engine, utility.discount), _intended_searches(engine)
     unclicked = engine.arrow(
         """SELECT count(*) AS n FROM numbered_searches
            WHERE split <> 'test' AND search NOT IN (SELECT search FROM numbered_clicks)"""
@@ -99,9 +110,53 @@ def read(engine: Engine, variant: str) -> TrainingData:
         ),
         clicked if utility.whole else _effective_counts(clicked, engine),
         searches,
-        unclicked > 0.05 * searches.num_rows,
+        unclicked > 0.05 * training_searches,
         _held_out(engine),
         _in_context(engine),
+    )
+
+
+def _intended_searches(engine: Engine) -> pa.Table:
+    """split, query and weight of what training searches intended."""
+    return engine.arrow(
+        """
+        SELECT split, query, CAST(1 AS DOUBLE) AS weight, search FROM numbered_searches
+        WHERE split <> 'test' AND search NOT IN (SELECT search FROM intended)
+        UNION ALL
+        SELECT s.split, i.query, i.probability, s.search FROM intended AS i
+        JOIN numbered_searches AS s ON s.search = i.search WHERE s.split <> 'test'
+        ORDER BY search, query
+        """
+    )
+
+
+def _intended_clicks(engine: Engine, discount: str) -> pa.Table:
+    """Clicks by what was intended. A click on the page of a taken suggestion counts for an intended query that returns
+    the document as its own page would have given it: by probability · p[rank there] / p[logged rank], at most
+    `MOST_RATIO` times the probability."""
+    engine.step(
+        "clicks_by_intent",
+        f"""
+        SELECT s.split, s.query, c.document, c.search, c.weight, c.ips_weight
+        FROM weighted_clicks AS c JOIN numbered_searches AS s ON s.search = c.search
+        WHERE s.split <> 'test' AND s.search NOT IN (SELECT search FROM intended)
+        UNION ALL
+        SELECT split, query, document, search, weight, weight / p AS ips_weight FROM (
+          SELECT s.split, i.query, c.document, c.search, own.p AS p,
+                 i.probability * c.weight * least(own.p * c.ips_weight / c.weight, {MOST_RATIO}) AS weight
+          FROM intended AS i JOIN numbered_searches AS s ON s.search = i.search
+          JOIN weighted_clicks AS c ON c.search = i.search
+          JOIN rankings AS r ON r.query = i.query AND r.document = c.document
+          JOIN (SELECT looked.rank, {discount} AS p FROM propensity AS looked) AS own ON own.rank = r.rank
+          WHERE s.split <> 'test')
+        """,
+    )
+    return engine.arrow(
+        f"""
+        SELECT split, query, document, {engine.ordered_sum("weight", "search")} AS weight,
+               {engine.ordered_sum("ips_weight", "search")} AS ips_weight
+        FROM clicks_by_intent GROUP BY split, query, document ORDER BY split, query, document
+        """
     )
 
 

@@ -47,7 +47,7 @@ def build(workspace: Workspace, config: IndexConfig, progress: Progress = SILENT
     """Write the index of a workspace unless it exists; make it current. Returns folder and whether it was written."""
     root = workspace.path / ROOT
     overrides = Overrides.load(root)
-    used = ("log", "rankings", "contexts", "demand", "completion")
+    used = ("log", "rankings", "contexts", "demand", "completion", *_optional(workspace))
     version = digest(
         {
             "wayword": __version__,
@@ -91,7 +91,7 @@ def _write(
     folder: Path, workspace: Workspace, config: IndexConfig, overrides: Overrides, progress: Progress
 ) -> Report:
     queries = _served_queries(workspace, config, overrides)
-    stages = ("rankings", "demand", "completion")
+    stages = ("rankings", "demand", "completion", *_optional(workspace))
     whole = completion.load_lists({stage: workspace.folder(stage) for stage in stages}, threads=threads())
     retriever = _public_retriever(whole.retriever, queries)
     policy, live = _policies(whole, retriever, queries, config)
@@ -137,6 +137,11 @@ def _policies(
     return policy, replace(policy, retriever=public, queries=without)
 
 
+def _optional(workspace: Workspace) -> tuple[str, ...]:
+    """The stages that only some workspaces have."""
+    return ("acceptance",) if "acceptance" in workspace.manifest["stages"] else ()
+
+
 def _pages(workspace: Workspace, exposure: WeightedRows, queries: ServedQueries) -> Pages:
     at = workspace.folder("rankings")
     return Pages.of(
@@ -174,7 +179,8 @@ def _served_queries(workspace: Workspace, config: IndexConfig, overrides: Overri
         min_results=config.min_results,
         block=BlockList.load(Path(config.block), needed=True) if config.block else None,
     )
-    trained = popularity(workspace.folder("rankings"), "retriever", "ranker")
+    acceptance = workspace.folder("acceptance") if _optional(workspace) else None
+    trained = popularity(workspace.folder("rankings"), "retriever", "ranker", acceptance=acceptance)
     return ServedQueries(
         texts,
         shown,

@@ -1,0 +1,247 @@
+"""Learning acceptance and reading from lists shown and taken: maximum likelihood, shrunk to the prior.
+
+The parameters are γ, with r_1 = σ(γ_1) and r_j = r_{j-1} · σ(γ_j), so that r does not increase, then β, the
+coefficients of `FEATURES`, and a shift of the constant for each value of a context column. Each has a normal prior
+around `PRIOR` (around 0 for shifts). Newton's method finds the maximum. Intervals are by the sandwich formula,
+clustered by typing session, where the prior counts as one more observation:
+
+    covariance = (H + Λ)⁻¹ (S + Λ) (H + Λ)⁻¹      H: minus the Hessian, S: Σ score · scoreᵀ, Λ: the prior's precision
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayword.completion.acceptance import FEATURES, POSITIONS, PRIOR, Acceptance
+from wayword.completion.acceptance_data import AcceptanceData
+from wayword.completion.acceptance_likelihood import Likelihood, likelihood
+
+Floats = NDArray[np.float64]
+READING_DEVIATION, DEVIATION = 1.0, 0.5
+"""Standard deviations of the prior of each γ, and of each β and shift: worth some 10 to 100 sessions for most β."""
+MOST_PASSES = 60
+LONGEST_STEP = 2.0
+CONVERGED = 1e-7
+"""The search ends when a step promises to increase log L by less."""
+WITHIN = 1.959963984540054
+"""95 % of a normal distribution are within so many standard deviations."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A parameter with its 95 % interval."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    prior: float
+    """The value before any event."""
+    worth: float
+    """The number of sessions after which data and prior count the same; infinite if no session says anything."""
+    learned: float
+    """1 − variance / variance of the prior: 0 if the lists say nothing about it, or cannot tell it from others."""
+
+    @property
+    def half_width(self) -> float:
+        """Half of the interval."""
+        return (self.high - self.low) / 2
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Learned parameters (γ, β, shifts) with their covariance."""
+
+    parameters: Floats
+    covariance: Floats
+    information: Floats
+    """Minus the second derivatives of log L by each parameter."""
+    log_likelihood: float
+    sessions: int
+    lists: int
+    kinds: tuple[str, ...] = ()
+    converged: bool = True
+    passes: int = 0
+
+    @property
+    def model(self) -> Acceptance:
+        """Acceptance and reading, without the shifts of contexts."""
+        return Acceptance(self.coefficients[: len(FEATURES)].copy(), reading_of(self.parameters))
+
+    @property
+    def coefficients(self) -> Floats:
+        """Of `FEATURES`, and the shifts."""
+        return self.parameters[POSITIONS:]
+
+    def estimates(self) -> list[Estimate]:
+        """All parameters on their natural scale: β, the shifts, and r_j with an interval on the scale of log-odds."""
+        names = (*FEATURES, *(f"constant, {kind}" for kind in self.kinds))
+        start = starting_point(len(self.kinds))
+        deviation = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+        said = self.information > 1e-9
+        worth = np.full(len(said), np.inf)
+        worth[said] = self.sessions * precision(len(self.kinds))[said] / self.information[said]
+        unsure = 1.0 / precision(len(self.kinds))
+        learned = 1.0 - deviation**2 / unsure
+        found = [
+            Estimate(name, b, b - WITHIN * d, b + WITHIN * d, before, after, share)
+            for name, b, d, before, after, share in zip(
+                names,
+                self.coefficients.tolist(),
+                deviation[POSITIONS:].tolist(),
+                start[POSITIONS:].tolist(),
+                worth[POSITIONS:].tolist(),
+                learned[POSITIONS:].tolist(),
+                strict=True,
+            )
+        ]
+        reading, before = reading_of(self.parameters), reading_of(start)
+        slopes = log_reading_slopes(self.parameters) / (1.0 - reading)[:, None]
+        variance = np.einsum("ij,jk,ik->i", slopes, self.covariance[:POSITIONS, :POSITIONS], slopes)
+        spread, unsure = WITHIN * np.sqrt(variance), (slopes**2) @ unsure[:POSITIONS]
+        odds = np.log(reading / (1 - reading))
+        return found + [
+            Estimate(
+                f"reading {j + 1}",
+                float(reading[j]),
+                float(_sigmoid(odds[j] - spread[j])),
+                float(_sigmoid(odds[j] + spread[j])),
+                float(before[j]),
+                float(worth[j]),
+                float(1.0 - variance[j] / unsure[j]),
+            )
+            for j in range(POSITIONS)
+        ]
+
+
+def _sigmoid(z: Floats) -> Floats:
+    result: Floats = 1.0 / (1.0 + np.exp(-z))
+    return result
+
+
+def reading_of(parameters: Floats) -> Floats:
+    """Return r_1 … r_10.
+
+    >>> reading_of(np.zeros(10))[:3].tolist()
+    [0.5, 0.25, 0.125]
+    """
+    return np.cumprod(_sigmoid(parameters[:POSITIONS])).astype(np.float64)
+
+
+def log_reading_slopes(parameters: Floats) -> Floats:
+    """Return ∂ log r_j / ∂ γ_i."""
+    return np.tril(np.ones((POSITIONS, POSITIONS))) * (1.0 - _sigmoid(parameters[:POSITIONS]))
+
+
+def parameters_of(model: Acceptance, kinds: int = 0) -> Floats:
+    """Return (γ, β, shifts of 0) of a model.
+
+    >>> bool(np.allclose(reading_of(parameters_of(PRIOR)), PRIOR.reading))
+    True
+    """
+    reading = np.clip(model.reading_at(POSITIONS), 1e-6, 1 - 1e-6)
+    ratio = np.clip(reading / np.r_[1.0, reading[:-1]], 1e-6, 1 - 1e-6)
+    return np.concatenate([np.log(ratio / (1 - ratio)), model.coefficients, np.zeros(kinds)])
+
+
+def starting_point(kinds: int = 0) -> Floats:
+    """Return the parameters of `PRIOR`."""
+    return parameters_of(PRIOR, kinds)
+
+
+def precision(kinds: int = 0) -> Floats:
+    """Return the precision of the prior of each parameter."""
+    return np.r_[
+        np.full(POSITIONS, READING_DEVIATION**-2.0),
+        np.full(len(FEATURES) + kinds, DEVIATION**-2.0),
+    ]
+
+
+@dataclass(frozen=True)
+class Point:
+    """Penalised log-likelihood at some parameters, with derivatives by them."""
+
+    value: float
+    gradient: Floats
+    hessian: Floats
+    outer: Floats
+    log_likelihood: float
+
+
+def evaluate(data: AcceptanceData, parameters: Floats) -> Point:
+    """Evaluate the penalised log-likelihood."""
+    reading = reading_of(parameters)
+    at = likelihood(data, reading, parameters[POSITIONS:].copy())
+    gradient, hessian, outer = _by_parameters(at, parameters)
+    kinds = len(data.kinds)
+    away, weight = parameters - starting_point(kinds), precision(kinds)
+    return Point(
+        at.value - 0.5 * float(weight @ away**2),
+        gradient - weight * away,
+        hessian - np.diag(weight),
+        outer,
+        at.value,
+    )
+
+
+def _by_parameters(at: Likelihood, parameters: Floats) -> tuple[Floats, Floats, Floats]:
+    """Turn derivatives by log r into derivatives by γ."""
+    size = len(parameters)
+    slopes = np.eye(size)
+    slopes[:POSITIONS, :POSITIONS] = log_reading_slopes(parameters)
+    hessian = slopes.T @ at.hessian @ slopes
+    share = _sigmoid(parameters[:POSITIONS])
+    after = np.cumsum(at.gradient[:POSITIONS][::-1])[::-1]  # log r_j has γ_i if i ≤ j
+    hessian[np.arange(POSITIONS), np.arange(POSITIONS)] -= after * share * (1 - share)
+    return slopes.T @ at.gradient, hessian, slopes.T @ at.outer @ slopes
+
+
+def fit(data: AcceptanceData, start: Floats | None = None) -> Fit:
+    """Find the most probable parameters; without any data, those of the prior."""
+    kinds = len(data.kinds)
+    parameters = starting_point(kinds) if start is None else start
+    point, passes, converged = evaluate(data, parameters), 1, False
+    while passes < MOST_PASSES:
+        step = _step(point)
+        if point.gradient @ step < CONVERGED:
+            converged = True
+            break
+        length = 1.0
+        while True:
+            trial = evaluate(data, parameters + length * step)
+            passes += 1
+            if trial.value >= point.value or passes >= MOST_PASSES:
+                break
+            length /= 4
+        if trial.value < point.value:
+            break
+        parameters, point = parameters + length * step, trial
+    weight = np.diag(precision(kinds))
+    inverse = np.linalg.inv(_positive(-point.hessian, point.outer + weight))
+    return Fit(
+        parameters,
+        inverse @ (point.outer + weight) @ inverse,
+        np.diag(-point.hessian) - np.diag(weight),
+        point.log_likelihood,
+        data.sessions,
+        len(data),
+        data.kinds,
+        converged,
+        passes,
+    )
+
+
+def _step(point: Point) -> Floats:
+    """Return Newton's step, bounded; where the function is not concave, that of the outer product of scores."""
+    curvature = _positive(-point.hessian, point.outer + np.eye(len(point.gradient)))
+    step = np.asarray(np.linalg.solve(curvature, point.gradient), np.float64)
+    return step * min(1.0, LONGEST_STEP / max(float(np.abs(step).max()), 1e-300))
+
+
+def _positive(matrix: Floats, otherwise: Floats) -> Floats:
+    try:
+        np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return otherwise
+    return matrix

@@ -1,0 +1,93 @@
+"""acceptance: which suggestions people take, and what those intended who took one.
+
+Writes `acceptance.json`, the model, and `intended.parquet`: for each search of the log whose query was taken from a
+list, the queries that may have been intended, with their probabilities. Lists of test searches are not used.
+"""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from scipy.sparse import csr_array
+
+from wayword.completion import shown_lists
+from wayword.completion.acceptance import MODEL
+from wayword.completion.acceptance_data import Universe
+from wayword.completion.acceptance_learning import LearnedAcceptance, learn
+from wayword.completion.expected_utility import ExpectedUtilityRetriever
+from wayword.completion.intended_queries import intended_queries
+from wayword.completion.popular import INTENDED, popularity
+from wayword.completion.prefix_matcher import PrefixMatcher
+from wayword.completion.sparse_topk import DemandGraph
+from wayword.completion.suggested_queries import SuggestedQueries
+from wayword.engines import Engine, tables
+from wayword.engines.tables import tables_in
+from wayword.progress import Progress
+from wayword.propensity.exposure import exposure
+from wayword.store.compressed_rows import WeightedRows
+from wayword.store.input_file import InputFile
+from wayword.store.stage import Folders, Report
+
+
+def write(out: Path, at: Folders, completions: InputFile, progress: Progress) -> Report:
+    """Fill `out` from the lists shown and the numbered log."""
+    searches = tables.read(at["rankings"], "numbered_searches").select(["search", "search_id", "split"])
+    test = searches.filter(pc.equal(searches["split"], "test"))["search_id"].combine_chunks()
+    logged = searches.filter(pc.not_equal(searches["split"], "test"))["search_id"].combine_chunks()
+    with tables_in(out) as engine:
+        universe = _universe(engine, at)
+        lists = shown_lists.read(engine, completions, universe.texts)
+    tested = pc.fill_null(pc.is_in(lists.search_id, value_set=test.cast(pa.string())), False)
+    trained = lists.of_sessions(~tested.to_numpy(zero_copy_only=False))
+    issued = universe.retriever.popularity.astype(np.float64)
+    learned = learn(trained, universe, issued, logged, progress)
+    learned.model.save(out / MODEL, learned.details())
+    pq.write_table(_numbered(learned, searches), out / f"{INTENDED}.parquet", compression="zstd")
+    return _report(learned)
+
+
+def _universe(engine: Engine, at: Folders) -> Universe:
+    """The queries of the log, before their demand is known."""
+    queries, documents = (tables.read(at["rankings"], name) for name in ("queries", "documents"))
+    tables.fetch(engine, at["rankings"], "rankings")
+    rows = engine.arrow("SELECT query, document, rank FROM rankings ORDER BY query, rank, document")
+    shape = queries.num_rows, documents.num_rows
+    shown = WeightedRows.from_matrix(
+        csr_array(exposure(rows, tables.read(at["propensity"], "propensity"), shape).T)
+    )
+    texts, n = queries["text"].to_pylist(), queries.num_rows
+    returned = np.bincount(shown.values, minlength=n) > 0
+    nothing = WeightedRows(np.zeros(n + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32))
+    searches = popularity(at["rankings"], "retriever", "ranker")
+    retriever = ExpectedUtilityRetriever(
+        texts,
+        PrefixMatcher.build(texts, returned),
+        DemandGraph(nothing, shown, n),
+        prefix_probability=np.ones(n, np.float32),
+        own_utility=np.zeros(n, np.float32),
+        popularity=searches,
+    )
+    suggested = SuggestedQueries.of(texts, retriever.matcher.spelling, shown, searches)
+    return Universe.of(retriever, suggested)
+
+
+def _numbered(learned: LearnedAcceptance, searches: pa.Table) -> pa.Table:
+    """The posterior with the numbers of the log's searches; searches of other logs are left out."""
+    table = intended_queries(learned.data, learned.fit)
+    place = pc.index_in(
+        table["search_id"], value_set=searches["search_id"].combine_chunks().cast(pa.string())
+    )
+    table = table.append_column("place", place).filter(pc.is_valid(place))
+    numbers = searches["search"].take(table["place"])
+    return pa.table(
+        {"search": numbers, "query": table["query"], "probability": table["probability"]}
+    ).sort_by([("search", "ascending"), ("query", "ascending")])
+
+
+def _report(learned: LearnedAcceptance) -> Report:
+    checked: dict[str, Any] | None = None if learned.reliability is None else asdict(learned.reliability)
+    return {"learned": learned.enough, **learned.data.counts, "held out": checked}

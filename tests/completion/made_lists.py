@@ -1,0 +1,165 @@
+"""Lists shown and taken, drawn from the model itself in a small shop of texts."""
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from wayword.completion.acceptance import Acceptance
+from wayword.completion.acceptance_data import Universe
+from wayword.completion.acceptance_features import features
+from wayword.completion.expected_utility import ExpectedUtilityRetriever
+from wayword.completion.list_policy import CORRECTED
+from wayword.completion.prefix_matcher import PrefixMatcher
+from wayword.completion.shown_lists import ShownLists
+from wayword.completion.sparse_topk import DemandGraph
+from wayword.logs.contexts import from_prefixes
+from wayword.store.compressed_rows import CompressedRows, WeightedRows
+
+NOUNS = (
+    "lamp",
+    "ladder",
+    "label",
+    "lock",
+    "light",
+    "lens",
+    "bulb",
+    "bench",
+    "battery",
+    "basket",
+    "board",
+    "broom",
+)
+KINDS = (
+    " red",
+    " steel",
+    " small",
+    " led",
+    " set",
+    " white",
+    " steel small",
+    " red led",
+    " white set",
+    " small red",
+)
+TEXTS = sorted(noun + kind for noun in NOUNS for kind in KINDS)
+SHOWN, PER_SESSION, LONGEST = 10, 5, 8
+LISTS_PER_SESSION = 2.64
+"""On average, for `TRUTH`."""
+TRUTH = Acceptance(
+    np.array([-5.0, 0.8, 2.0, 1.5, 1.0, -0.8]), 0.8 * np.arange(1, 11, dtype=np.float64) ** -0.5
+)
+
+
+def made_universe(seed: int = 0, texts: list[str] = TEXTS) -> Universe:
+    """Every query returns eight of forty documents; queries of the same noun share some."""
+    rng = np.random.default_rng(seed)
+    n, documents = len(texts), 40
+    noun = np.unique([text.split()[0] for text in texts], return_inverse=True)[1]
+    pages = [rng.permutation((noun[q] * 5 + rng.permutation(14)) % documents)[:8] for q in range(n)]
+    owner, document = np.repeat(np.arange(n), 8), np.concatenate(pages)
+    order = np.lexsort((owner, document))
+    p = np.tile(1 / np.arange(1, 9), n).astype(np.float32)
+    exposure = WeightedRows.from_lengths(
+        owner[order].astype(np.int32), np.bincount(document, minlength=documents), p[order]
+    )
+    demand = WeightedRows(np.zeros(n + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32))
+    retriever = ExpectedUtilityRetriever(
+        texts,
+        PrefixMatcher.build(texts, np.ones(n, np.bool_)),
+        DemandGraph(demand, exposure, n),
+        prefix_probability=np.ones(n, np.float32),
+        own_utility=np.ones(n, np.float32),
+        popularity=np.ones(n, np.int64),
+    )
+    return Universe.of(retriever)
+
+
+def made_searches(queries: int, seed: int = 0) -> NDArray[np.float64]:
+    """Numbers of searches of very different size."""
+    return np.random.default_rng(seed).permutation(1000 / np.arange(1, queries + 1)).round() + 1
+
+
+class Drawing:
+    """Sessions of people who intend a query in proportion to `searches` and type it letter by letter.
+
+    Lists are random: queries that continue the text and others among them, so that all features vary. One session in
+    five is misspelt from the third letter on, and corrected by the matcher to the same queries.
+    """
+
+    def __init__(self, universe: Universe, searches: NDArray[np.float64], model: Acceptance) -> None:
+        self.universe, self.searches, self.model = universe, searches, model
+        texts = universe.texts
+        right = sorted({text[:end] for text in texts for end in range(1, min(len(text), LONGEST + 1))})
+        misspelt = [prefix[:2] + "q" + prefix[2:] for prefix in right]
+        self.prefixes = right + misspelt
+        self.number = {prefix: place for place, prefix in enumerate(right)}
+        self.span = universe.continuing(right)
+        matched = universe.retriever.intents(from_prefixes(misspelt))
+        rows = [matched.members.values[matched.members.span(i)].tolist() for i in range(len(right))]
+        exact = [
+            row == [*range(low, high)] for row, (low, high) in zip(rows, self.span.tolist(), strict=True)
+        ]
+        self.corrects = np.array(exact) & np.isin(matched.source, CORRECTED)
+        n = len(texts)
+        intended, suggested = (
+            part.ravel() for part in np.meshgrid(np.arange(n), np.arange(n), indexing="ij")
+        )
+        no = np.zeros(n * n, np.bool_)
+        pairs = features(
+            intended.astype(np.int32), suggested.astype(np.int32), no, no, universe.words, universe.pages
+        )
+        self.logit = (pairs @ model.coefficients).reshape(n, n)
+
+    def draw(
+        self, lists: int, seed: int, shown: int = SHOWN, policy: NDArray[np.int64] | None = None
+    ) -> ShownLists:
+        """Draw about this many lists: random ones, or those of a policy (texts without errors × positions)."""
+        rng = np.random.default_rng(seed)
+        texts, n = self.universe.texts, len(self.universe.texts)
+        lengths = np.array([len(text) for text in texts])
+        sessions = max(round(lists / LISTS_PER_SESSION), 1)
+        share = self.searches / self.searches.sum()
+        intended = rng.choice(n, sessions, p=share)
+        steps = np.array([[self.number.get(t[:e], 0) for e in range(1, LONGEST + 1)] for t in texts])
+        first, misspells = rng.integers(0, 4, sessions), rng.random(sessions) < 0.2
+        session, step = np.repeat(np.arange(sessions), PER_SESSION), np.tile(np.arange(PER_SESSION), sessions)
+        use = first[session] + step + 1 < lengths[intended[session]]
+        session, step = session[use], step[use]
+        prefix = steps[intended[session], first[session] + step]
+        use = ~misspells[session] | self.corrects[prefix]
+        session, step, prefix = session[use], step[use], prefix[use]
+        low, high = self.span[prefix].T
+        items = rng.integers(low[:, None], high[:, None], (len(prefix), shown))
+        strange = rng.random(items.shape) < 0.6
+        items[strange] = rng.integers(0, n, strange.sum())
+        if policy is not None:
+            items = policy[prefix]
+        wrong = misspells[session]
+        continues = (items >= low[:, None]) & (items < high[:, None]) & ~wrong[:, None]
+        logit = self.logit[intended[session][:, None], items] + self.model.coefficients[1] * continues
+        logit += self.model.coefficients[5] * wrong[:, None]
+        accept = 1 / (1 + np.exp(-logit))
+        accept[items == intended[session][:, None]] = 1.0
+        takes = rng.random(items.shape) < accept * self.model.reading_at(shown)
+        taken = np.where(takes.any(axis=1), takes.argmax(axis=1) + 1, 0)
+        ended = np.full(sessions, 99)
+        np.minimum.at(ended, session[taken > 0], step[taken > 0])
+        kept = step <= ended[session]
+        session, prefix, items, taken = session[kept], prefix[kept], items[kept], taken[kept]
+        prefix = prefix + len(self.corrects) * misspells[session]
+        names, session = np.unique(session, return_inverse=True)
+        query = intended[names].astype(np.int64)
+        took = taken > 0
+        query[session[took]] = items[took, taken[took] - 1]
+        self.intended = intended[names]
+        return ShownLists(
+            session.astype(np.int64),
+            prefix.astype(np.int64),
+            self.prefixes,
+            CompressedRows.from_lengths(items.ravel().astype(np.int32), np.full(len(items), shown)),
+            taken.astype(np.int64),
+            query,
+            pa.array([str(name) for name in names]),
+            pa.nulls(len(names), pa.string()),
+            rng.random(len(names)),
+        )

@@ -1,0 +1,192 @@
+"""Learning acceptance: the likelihood against a slow reference, derivatives against differences, known parameters."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_lists import TEXTS, TRUTH, Drawing, made_searches, made_universe
+
+from wayword.completion.acceptance import POSITIONS, PRIOR, Acceptance
+from wayword.completion.acceptance_data import AcceptanceData, assemble
+from wayword.completion.acceptance_features import features
+from wayword.completion.acceptance_fit import evaluate, fit, parameters_of, reading_of, starting_point
+from wayword.completion.acceptance_likelihood import forecast, likelihood
+
+UNIVERSE = made_universe()
+SEARCHES = made_searches(len(TEXTS))
+PEOPLE = Drawing(UNIVERSE, SEARCHES, TRUTH)
+
+
+def data_of(lists: int, seed: int, *, shown: int = 10, kinds: bool = False) -> AcceptanceData:
+    drawn = PEOPLE.draw(lists, seed, shown)
+    if kinds:
+        values = [("phone", "desktop", None)[i % 3] for i in range(drawn.sessions)]
+        drawn = replace(drawn, value=pa.array(values, pa.string()))
+    return assemble(drawn, UNIVERSE, SEARCHES)
+
+
+def slow_likelihood(data: AcceptanceData, model: Acceptance, shift: dict[int, float]) -> float:
+    """log L in plain Python, from queries and texts instead of prepared pairs."""
+    total = 0.0
+    for session in range(data.sessions):
+        mixture = 0.0
+        at = data.candidates.span(session)
+        for q, p in zip(data.candidates.values[at], data.candidates.weights[at], strict=True):
+            product = float(p)
+            for one in range(data.lists[session], data.lists[session + 1]):
+                for j, c in enumerate(data.items.values[data.items.span(one)].tolist()):
+                    column = data.columns.offsets[session] + c
+                    suggested = data.columns.values[column]
+                    pair = np.array([q]), np.array([suggested])
+                    flags = data.continues[column : column + 1], data.corrected[column : column + 1]
+                    f = features(*pair, *flags, UNIVERSE.words, UNIVERSE.pages)[0]
+                    logit = float(f @ model.coefficients) + shift.get(int(data.kind[session]), 0.0)
+                    a = 1.0 if q == suggested else 1 / (1 + math.exp(-logit))
+                    taken = float(model.reading[min(j, POSITIONS - 1)]) * a
+                    product *= taken if j + 1 == data.taken[one] else 1 - taken
+                    if j + 1 == data.taken[one]:
+                        break
+            mixture += product
+        total += math.log(mixture)
+    return total
+
+
+def random_parameters(rng: np.random.Generator, kinds: int) -> np.ndarray:
+    return starting_point(kinds) + rng.normal(size=16 + kinds)
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_the_likelihood_is_that_of_plain_python(seed: int, kinds: bool) -> None:
+    data = data_of(20, seed, shown=12, kinds=kinds)
+    parameters = random_parameters(np.random.default_rng(seed), len(data.kinds))
+    reading, coefficients = reading_of(parameters), parameters[POSITIONS:].copy()
+    shift = dict(enumerate(coefficients[6:].tolist()))
+    expected = slow_likelihood(data, Acceptance(coefficients[:6], reading), shift)
+    assert likelihood(data, reading, coefficients).value == pytest.approx(expected, rel=1e-6)
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 2**32 - 1))
+def test_derivatives_are_those_of_finite_differences(seed: int) -> None:
+    data = data_of(60, seed, kinds=True)
+    parameters = random_parameters(np.random.default_rng(seed), 2)
+    point, h = evaluate(data, parameters), 1e-5
+    for i in range(len(parameters)):
+        step = h * np.eye(len(parameters))[i]
+        above, below = evaluate(data, parameters + step), evaluate(data, parameters - step)
+        assert point.gradient[i] == pytest.approx((above.value - below.value) / (2 * h), rel=1e-4, abs=1e-4)
+        curvature = (above.gradient - below.gradient) / (2 * h)
+        assert point.hessian[i] == pytest.approx(curvature, rel=1e-3, abs=1e-3)
+
+
+def test_scores_of_sessions_sum_to_the_gradient_and_give_the_outer_product() -> None:
+    data, parameters = data_of(40, 3), starting_point()
+    reading, coefficients = reading_of(parameters), parameters[POSITIONS:].copy()
+    whole = likelihood(data, reading, coefficients)
+    drawn = PEOPLE.draw(40, 3)
+    single = [
+        likelihood(
+            assemble(drawn.of_sessions(np.arange(drawn.sessions) == s), UNIVERSE, SEARCHES),
+            reading,
+            coefficients,
+        ).gradient
+        for s in range(drawn.sessions)
+    ]
+    assert whole.gradient == pytest.approx(np.sum(single, axis=0), abs=1e-6)
+    assert whole.outer == pytest.approx(sum(np.outer(s, s) for s in single), abs=1e-5)
+
+
+def test_parameters_are_recovered() -> None:
+    found = fit(data_of(30_000, 5))
+    assert found.converged
+    true = [*TRUTH.coefficients, *TRUTH.reading]
+    for estimate, value in zip(found.estimates(), true, strict=True):
+        deviation = max(estimate.half_width / 1.96, 1e-9)
+        assert abs(estimate.value - value) < 4 * deviation, estimate
+        assert estimate.low < estimate.value < estimate.high
+    model = found.model
+    model.check("the fit")
+    assert model.reading[0] == pytest.approx(0.8, abs=0.05)
+
+
+def test_without_events_the_prior_stays_with_its_own_width() -> None:
+    drawn = PEOPLE.draw(10, 1)
+    nothing = assemble(drawn.of_sessions(np.zeros(drawn.sessions, np.bool_)), UNIVERSE, SEARCHES)
+    found = fit(nothing)
+    assert found.model.coefficients == pytest.approx(PRIOR.coefficients)
+    assert found.model.reading == pytest.approx(PRIOR.reading)
+    first = found.estimates()[0]
+    assert first.high - first.value == pytest.approx(1.96 * 0.5, abs=0.01)
+    assert first.worth == math.inf
+    assert first.learned == pytest.approx(0)
+
+
+def test_few_events_move_the_parameters_little_and_many_decide() -> None:
+    few, many = fit(data_of(10, 2)), fit(data_of(20_000, 2))
+    constant = [estimate.value for estimate in (few.estimates()[1], many.estimates()[1])]
+    assert abs(constant[0] - PRIOR.coefficients[1]) < 1.0
+    assert constant[1] == pytest.approx(TRUTH.coefficients[1], abs=0.25)
+
+
+def test_a_context_that_shifts_the_constant_is_found() -> None:
+    drawn = PEOPLE.draw(6_000, 8)
+    easy = Acceptance(TRUTH.coefficients + np.array([1.5, 0, 0, 0, 0, 0]), TRUTH.reading)
+    other = Drawing(UNIVERSE, SEARCHES, easy).draw(6_000, 9)
+    found = [
+        fit(assemble(replace(one, value=pa.array([name] * one.sessions)), UNIVERSE, SEARCHES))
+        for one, name in ((drawn, "desktop"), (other, "phone"))
+    ]
+    shifts = [one.estimates()[6] for one in found]
+    assert [shift.name for shift in shifts] == ["constant, desktop", "constant, phone"]
+    totals = [one.estimates()[0].value + shift.value for one, shift in zip(found, shifts, strict=True)]
+    assert totals[1] - totals[0] == pytest.approx(1.5, abs=0.6)
+
+
+def test_the_prior_has_the_parameters_of_the_prior() -> None:
+    assert reading_of(parameters_of(TRUTH)) == pytest.approx(TRUTH.reading)
+    assert (np.diff(reading_of(np.random.default_rng(0).normal(size=16))) < 0).all()
+
+
+def test_a_forecast_is_the_probability_of_each_outcome_of_the_last_list() -> None:
+    drawn = PEOPLE.draw(30, 4)
+    data = assemble(drawn, UNIVERSE, SEARCHES, forecast=True)
+    result = forecast(data, TRUTH.reading, TRUTH.coefficients)
+    for session in range(5):
+        first, last = data.lists[session], data.lists[session + 1] - 1
+        outcomes = []
+        for outcome in (0, 1, 4):
+            taken = np.zeros(len(data.taken), np.int64)
+            taken[last] = outcome
+            one = replace(data, taken=taken)
+            outcomes.append(likelihood(one, TRUTH.reading, TRUTH.coefficients).by_session[session])
+        before = replace(
+            data,
+            items=type(data.items).from_lengths(
+                data.items.values[: data.items.offsets[last]],
+                np.where(np.arange(len(data)) < last, data.items.lengths, 0),
+            ),
+            taken=np.zeros(len(data.taken), np.int64),
+        )
+        earlier = likelihood(before, TRUTH.reading, TRUTH.coefficients).by_session[session]
+        probability = np.exp(np.array(outcomes) - earlier)
+        at = result[data.items.span(last)]
+        assert [at[0], at[3]] == pytest.approx(probability[1:], rel=1e-5)
+        assert 1 - at.sum() == pytest.approx(probability[0], rel=1e-5)
+        assert first <= last
+
+
+@pytest.mark.slow
+def test_intervals_cover() -> None:
+    true = np.array([*TRUTH.coefficients, *TRUTH.reading])
+    covered = np.zeros(len(true))
+    repeats = 60
+    for seed in range(repeats):
+        estimates = fit(data_of(20_000, 1000 + seed)).estimates()
+        covered += [e.low <= value <= e.high for e, value in zip(estimates, true, strict=True)]
+    assert (covered / repeats).mean() == pytest.approx(0.95, abs=0.03)
+    assert (covered / repeats).min() > 0.85
