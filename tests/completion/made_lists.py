@@ -10,8 +10,10 @@ from wayword.completion.acceptance_features import features
 from wayword.completion.expected_utility import ExpectedUtilityRetriever
 from wayword.completion.list_policy import CORRECTED
 from wayword.completion.prefix_matcher import PrefixMatcher
+from wayword.completion.query_words import QueryWords
 from wayword.completion.shown_lists import ShownLists
 from wayword.completion.sparse_topk import DemandGraph
+from wayword.completion.suggested_queries import SuggestedQueries, pages_by_rank
 from wayword.logs.contexts import from_prefixes
 from wayword.store.compressed_rows import CompressedRows, WeightedRows
 
@@ -71,7 +73,11 @@ def made_universe(seed: int = 0, texts: list[str] = TEXTS) -> Universe:
         own_utility=np.ones(n, np.float32),
         popularity=np.ones(n, np.int64),
     )
-    return Universe.of(retriever)
+    each = np.arange(n, dtype=np.int32)
+    words, spelling = QueryWords.of(texts), retriever.matcher.spelling
+    return Universe.of(
+        retriever, SuggestedQueries(words, pages_by_rank(exposure, n), spelling, each, each, each)
+    )
 
 
 def made_searches(queries: int, seed: int = 0) -> NDArray[np.float64]:

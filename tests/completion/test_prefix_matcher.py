@@ -110,8 +110,8 @@ def cascade(counted: Counted, typed: str) -> tuple[list[int], str]:
     ]
     ways = [
         ("exact", those(edits, 0)),
-        ("typo", those(edits, 1) if len(typed) >= 3 else []),
         ("words", those(words, 0)),
+        ("typo", those(edits, 1) if len(typed) >= 3 else []),
         (
             "typo",
             those(later, 2) if len(typed) >= 6 and not all_known(list(matchable.values()), typed) else [],

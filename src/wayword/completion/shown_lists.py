@@ -149,7 +149,9 @@ def _clean(engine: Engine, by: str | None, source: str) -> dict[str, int]:
     engine.step(
         "single_lists",
         """
-        SELECT * FROM typed_lists WHERE typing_session IS NOT NULL
+        SELECT *, min(CAST(shown AS STRING)) OVER same <> max(CAST(shown AS STRING)) OVER same AS beside
+        FROM typed_lists WHERE typing_session IS NOT NULL
+        WINDOW same AS (PARTITION BY typing_session, coalesce(position, -1 - input_row))
         QUALIFY row_number() OVER (PARTITION BY typing_session, coalesce(position, -1 - input_row)
                                    ORDER BY taken IS NULL, input_row) = 1
         """,
@@ -160,6 +162,7 @@ def _clean(engine: Engine, by: str | None, source: str) -> dict[str, int]:
         SELECT typing_session, count(taken) AS takes, min(position) FILTER (taken IS NOT NULL) AS first_take,
                bool_or(unreadable OR position IS NULL
                        OR coalesce(taken < 1 OR taken > length OR taken <> floor(taken), FALSE)) AS wrong,
+               bool_or(coalesce(beside, FALSE)) AS beside,
                arg_max(query, position) AS query, arg_max(search_id, position) AS search_id,
                arg_min(value, position) AS value, {uniform("typing_session")} AS uniform
         FROM single_lists GROUP BY typing_session
@@ -169,7 +172,7 @@ def _clean(engine: Engine, by: str | None, source: str) -> dict[str, int]:
         "usable_sessions",
         f"""
         SELECT row_number() OVER (ORDER BY uniform, typing_session) - 1 AS session, * FROM session_facts
-        WHERE NOT wrong AND (takes > 0 OR query IS NOT NULL)
+        WHERE NOT wrong AND NOT beside AND (takes > 0 OR query IS NOT NULL)
         QUALIFY row_number() OVER (ORDER BY uniform, typing_session) <= {MOST_SESSIONS}
         """,
     )
@@ -185,7 +188,7 @@ def _clean(engine: Engine, by: str | None, source: str) -> dict[str, int]:
         """
         SELECT (SELECT count(*) FROM typed_lists WHERE typing_session IS NULL) AS unnamed,
                (SELECT count(typing_session) FROM typed_lists) - (SELECT count(*) FROM single_lists) AS repeated,
-               count(*) FILTER (wrong) AS wrong, count(*) FILTER (NOT wrong AND takes > 1) AS twice,
+               count(*) FILTER (wrong) AS wrong, count(*) FILTER (beside AND NOT wrong) AS beside, count(*) FILTER (NOT wrong AND takes > 1) AS twice,
                count(*) FILTER (NOT wrong AND takes = 0 AND query IS NULL) AS unfollowed,
                (SELECT count(*) FROM single_lists AS l JOIN session_facts AS s
                   ON s.typing_session = l.typing_session WHERE l.position > s.first_take AND NOT wrong) AS later,
@@ -197,12 +200,14 @@ def _clean(engine: Engine, by: str | None, source: str) -> dict[str, int]:
     ).to_pylist()[0]
     usable = engine.arrow("SELECT count(*) AS n FROM usable_sessions")["n"][0].as_py()
     kept = engine.arrow(
-        "SELECT count(*) AS n FROM session_facts WHERE NOT wrong AND (takes > 0 OR query IS NOT NULL)"
+        """SELECT count(*) AS n FROM session_facts
+           WHERE NOT wrong AND NOT beside AND (takes > 0 OR query IS NOT NULL)"""
     )["n"][0].as_py()
     return {
         "lists without a typing session": row["unnamed"],
         "rows that repeat a list of their session": row["repeated"],
         "sessions with a position in the list that cannot be": row["wrong"],
+        "sessions with two lists beside each other": row["beside"],
         "sessions in which nothing was taken and no search followed": row["unfollowed"],
         "lists of these": row["lists_unfollowed"] or 0,
         "sessions with two taken suggestions, of which the first counts": row["twice"],
