@@ -88,7 +88,7 @@ def test_few_probable_queries_hold_most_of_the_mass_and_the_rest_is_one_more() -
     steep = 0.5 ** np.arange(1, 30, dtype=np.float64)
     rows, _ = most_probable(np.zeros(29, np.int64), np.arange(29, dtype=np.int32), steep, 1)
     assert rows.weights[:-1].sum() >= MASS
-    assert len(rows.values) == 7 + 1
+    assert len(rows.values) == 14 + 1
 
 
 def test_a_misspelt_text_is_corrected_and_an_impossible_one_has_only_others() -> None:

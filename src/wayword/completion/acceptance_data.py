@@ -24,7 +24,7 @@ from wayword.completion.suggested_queries import SuggestedQueries
 from wayword.logs.contexts import from_prefixes
 from wayword.store.compressed_rows import CompressedRows, WeightedRows
 
-MASS, MOST = 0.99, 64
+MASS, MOST = 0.9999, 64
 """Candidates of a text: the most probable ones, until they have this probability, but at most so many. The others are
 one more candidate, of number -1, which shares no words and no results with any suggestion."""
 TEXTS_AT_ONCE = 2000
@@ -118,9 +118,9 @@ def most_probable(
     """Return the most probable queries of each text with their probabilities, and the sum of each text's weights.
 
     >>> owner, query = np.zeros(3, np.int64), np.array([5, 6, 7], np.int32)
-    >>> rows, total = most_probable(owner, query, np.array([1.0, 999, 0]), 2)
+    >>> rows, total = most_probable(owner, query, np.array([1.0, 99999, 0]), 2)
     >>> rows.values.tolist(), (1000 * rows.weights).round().tolist(), total.tolist()
-    ([6, -1, -1], [999.0, 1.0, 1000.0], [1000.0, 0.0])
+    ([6, -1, -1], [1000.0, 0.0, 1000.0], [100000.0, 0.0])
     """
     total = np.bincount(owner, weights=weight, minlength=texts).astype(np.float64)
     order = np.lexsort((query, -weight, owner))
