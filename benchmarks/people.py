@@ -6,31 +6,36 @@ python benchmarks/people.py --keep results                    # workspaces are k
 
 Every policy is compared on its own curve over the keystroke value λ: the smallest λ with which people type at most
 1.05 times as much as with most popular completion. `knows` knows the people's law, with the same learned demand;
-`way` is the share of the way from most popular completion to it. `events` is `wayword` with an acceptance model learned from
-100,000 lists that were shown to people of this kind by most popular completion. Values are exact expectations over a sample of
-intended queries; the interval of a difference is over these queries and logs.
+`way` is the share of the way from most popular completion to it. `events` is `wayword` with an acceptance model
+learned from 100,000 lists that were shown to people of this kind by most popular completion. Values are exact
+expectations over a sample of intended queries; the interval of a difference is over these queries and logs.
 """
 
 import argparse
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 import wayword
+from wayword.completion import shown_lists
 from wayword.completion import stage as completion
 from wayword.completion.acceptance import Acceptance
-from wayword.completion.list_policy import ListPolicy
+from wayword.completion.acceptance_data import Universe
+from wayword.completion.acceptance_learning import learn
+from wayword.completion.candidates import Candidates
+from wayword.completion.list_policy import ListPolicy, Members
 from wayword.completion.list_value import SHOWN, matrices, optimise
 from wayword.completion.policies import Policy, PrefixFiltered, RetrieverPolicy
 from wayword.completion.popular import PopularRetriever
 from wayword.completion.trie import code_points
 from wayword.completion.typing_outcomes import Keystrokes, Lists, Outcomes
+from wayword.engines.tables import tables_in
 from wayword.logs.contexts import PREFIX
 from wayword.simulation.logging_policy import PolicyLists, lists_at, numbers_of
 from wayword.simulation.people import NAMES, People, expected_outcomes
@@ -42,7 +47,7 @@ from wayword.store.compressed_rows import CompressedRows
 from wayword.store.workspace import Workspace
 
 WORLDS = {"packages": 60_000, "debian": 300_000}
-VALUES = (0.2, 0.3, 0.45, 0.65, 0.9, 1.3, 1.9, 2.8, 4.0)
+VALUES = tuple(0.15 * 1.2**step for step in range(20))
 MORE = 1.05
 MOST_MEMBERS = 500
 """Intended queries of a text that `knows` distinguishes; more are left out, the least probable first."""
@@ -111,9 +116,7 @@ class Knows:
     number: NDArray[np.int64]
     """The number of each query in the people's queries."""
 
-    def complete(
-        self, contexts: pa.Table, k: int, *, mode: str = "any"
-    ) -> wayword.completion.candidates.Candidates:
+    def complete(self, contexts: pa.Table, k: int, *, mode: str = "any") -> Candidates:
         """See `Policy.complete`."""
         policy = self.policy
         intents = policy.retriever.intents(contexts)
@@ -125,16 +128,16 @@ class Knows:
         lengths = np.fromiter(map(len, chosen), np.int64, len(chosen))
         context = np.repeat(np.arange(len(chosen), dtype=np.int32), lengths)
         query = np.concatenate([*chosen, np.zeros(0, np.int32)])
-        return wayword.completion.candidates.Candidates(context, query, np.zeros(len(query), np.float32))
+        return Candidates(context, query, np.zeros(len(query), np.float32))
 
     def _list(
-        self, context: pa.Table, members: object, pool: CompressedRows, row: int, k: int
+        self, context: pa.Table, members: Members, pool: CompressedRows, row: int, k: int
     ) -> NDArray[np.int32]:
-        policy, span = self.policy, members.rows.span(row)  # type: ignore[attr-defined]
+        policy, span = self.policy, members.rows.span(row)
         intended, chance, saved = (
-            members.rows.values[span],  # type: ignore[attr-defined]
-            members.probability[span],  # type: ignore[attr-defined]
-            members.saved[span],  # type: ignore[attr-defined]
+            members.rows.values[span],
+            members.probability[span],
+            members.saved[span],
         )
         suggested = pool.values[pool.span(row)]
         if not len(intended) or not len(suggested):
@@ -199,13 +202,12 @@ def learned_acceptance(
     world: World, policy: ListPolicy, people: str, popular: Policy, folder: Path, seed: int
 ) -> Acceptance:
     """Learn from lists of most popular completion, shown to people of this kind."""
-    from wayword.completion.acceptance_data import SessionData
-    from wayword.completion.acceptance_fit import fit
-
     shown = PolicyLists(popular, policy.retriever.texts)
     write_people(world, people=people, lists_shown=LISTS_SHOWN, out=folder, policy=shown, seed=seed)
-    table = pq.read_table(folder / "completions.parquet")
-    return fit(SessionData.of(table, policy)).acceptance
+    universe = Universe.of(policy.retriever, policy.queries)
+    with tables_in(folder) as engine:
+        lists = shown_lists.read(engine, folder / "completions.parquet", universe.texts)
+    return learn(lists, universe, policy.searches).model
 
 
 def workspace_of(world: str, clicks: int, seed: int, folder: Path) -> Workspace:
@@ -254,7 +256,7 @@ class Tally:
         gain, weight = np.concatenate(self.gains), np.concatenate(self.weights)
         mean = float(weight @ gain / weight.sum())
         error = float(np.sqrt(np.sum((weight * (gain - mean)) ** 2)) / weight.sum())
-        popular, found, knows = map(np.mean, (self.popular, self.wayword, self.knows))
+        popular, found, knows = (float(np.mean(of)) for of in (self.popular, self.wayword, self.knows))
         way = (found - popular) / (knows - popular) if knows > popular + 1e-4 else float("nan")
         cells = [
             f"{popular:.3f}",
@@ -271,70 +273,80 @@ class Tally:
         return f"| {name} | " + " | ".join(cells) + " |"
 
 
+@dataclass(frozen=True)
+class Log:
+    """A workspace and the people who type in its world."""
+
+    world: World
+    policy: ListPolicy
+    typists: Typists
+    popular: Policy
+    seed: int
+
+    @classmethod
+    def of(cls, world: World, workspace: Workspace, searches: int, seed: int) -> "Log":
+        """Load the policies, and draw people."""
+        stages = ("rankings", "demand", "completion")
+        policy = completion.load_lists({stage: workspace.folder(stage) for stage in stages}, threads=2)
+        texts = policy.retriever.texts
+        popular = RetrieverPolicy(PopularRetriever(texts, policy.retriever.popularity))
+        typists = Typists.draw(world, texts, searches, seed)
+        return cls(world, policy, typists, PrefixFiltered(popular, texts, 1000), seed)
+
+    def lists(self, policy: Policy) -> Lists:
+        """The lists of a policy at all texts."""
+        return self.typists.lists(policy, self.policy.retriever.texts)
+
+    def of_value(self, made: dict[float, Lists], value: float) -> Lists:
+        """The lists of `wayword` with a keystroke value; they are made once."""
+        if value not in made:
+            made[value] = self.lists(replace(self.policy, keystroke_value=value))
+        return made[value]
+
+    def knowing(self, people: People, value: float) -> Lists:
+        """The lists of the policy that knows the people's law."""
+        number = _numbers(self.typists.queries, self.policy.retriever.texts)
+        return self.lists(Knows(replace(self.policy, keystroke_value=value), people, number))
+
+    def learned(self, kind: str) -> Callable[[float], Lists]:
+        """The lists of `wayword` after lists were shown to people of a kind, by keystroke value."""
+        with tempfile.TemporaryDirectory() as events:
+            folder = Path(events) / "log"
+            model = learned_acceptance(self.world, self.policy, kind, self.popular, folder, self.seed)
+        return lambda value: self.lists(replace(self.policy, keystroke_value=value, acceptance=model))
+
+    def count(self, kind: str, tally: Tally, shown: Lists, made: dict[float, Lists], *, events: bool) -> None:
+        """Add this log to the sums of a kind of people."""
+        typists, people = self.typists, People.named(kind, self.typists.queries)
+        base = typists.outcomes(people, shown)
+        most = MORE * typists.keys(base)
+        mine = at_most(typists, people, partial(self.of_value, made), most)
+        best = at_most(typists, people, partial(self.knowing, people), most)
+        if mine is None or best is None:
+            print(f"{kind}: no keystroke value with so few keystrokes", flush=True)
+            return
+        tally.popular.append(typists.found(base))
+        tally.keys.append(typists.keys(base))
+        tally.wayword.append(typists.found(mine[0]))
+        tally.ratio.append(typists.keys(mine[0]) / typists.keys(base))
+        tally.knows.append(typists.found(best[0]))
+        tally.gains.append(mine[0].found - base.found)
+        tally.weights.append(typists.finding)
+        learned = at_most(typists, people, self.learned(kind), most) if events else None
+        if learned:
+            tally.events.append(typists.found(learned[0]))
+        print(tally.row(kind), flush=True)
+
+
 def compare(name: str, asked: argparse.Namespace, folder: Path) -> None:
     """Print the table of a world."""
     world = open_world(name)
     tallies = {people: Tally([], [], [], [], [], [], [], []) for people in asked.people}
     for seed in range(asked.logs):
-        workspace = workspace_of(name, WORLDS[name], seed, folder)
-        stages = ("rankings", "demand", "completion")
-        policy = completion.load_lists({stage: workspace.folder(stage) for stage in stages}, threads=2)
-        texts = policy.retriever.texts
-        typists = Typists.draw(world, texts, asked.searches, seed)
-        popular = PrefixFiltered(
-            RetrieverPolicy(PopularRetriever(texts, policy.retriever.popularity)), texts, 1000
-        )
-        shown = typists.lists(popular, texts)
-        made: dict[float, Lists] = {}
-
-        def lists_of(
-            value: float,
-            policy: ListPolicy = policy,
-            typists: Typists = typists,
-            made: dict[float, Lists] = made,
-        ) -> Lists:
-            if value not in made:
-                made[value] = typists.lists(replace(policy, keystroke_value=value), policy.retriever.texts)
-            return made[value]
-
-        number = _numbers(typists.queries, texts)
+        log = Log.of(world, workspace_of(name, WORLDS[name], seed, folder), asked.searches, seed)
+        shown, made = log.lists(log.popular), dict[float, Lists]()
         for kind, tally in tallies.items():
-            people = People.named(kind, typists.queries)
-            base = typists.outcomes(people, shown)
-            most = MORE * typists.keys(base)
-            mine = at_most(typists, people, lists_of, most)
-            best = at_most(
-                typists,
-                people,
-                lambda value, people=people: typists.lists(
-                    Knows(replace(policy, keystroke_value=value), people, number), texts
-                ),
-                most,
-            )
-            if mine is None or best is None:
-                print(f"{kind}: no keystroke value with so few keystrokes", flush=True)
-                continue
-            tally.popular.append(typists.found(base))
-            tally.keys.append(typists.keys(base))
-            tally.wayword.append(typists.found(mine[0]))
-            tally.ratio.append(typists.keys(mine[0]) / typists.keys(base))
-            tally.knows.append(typists.found(best[0]))
-            tally.gains.append(mine[0].found - base.found)
-            tally.weights.append(typists.finding)
-            if asked.events:
-                with tempfile.TemporaryDirectory() as events:
-                    model = learned_acceptance(world, policy, kind, popular, Path(events) / "log", seed)
-                learned = at_most(
-                    typists,
-                    people,
-                    lambda value, model=model: typists.lists(
-                        replace(policy, keystroke_value=value, acceptance=model), texts
-                    ),
-                    most,
-                )
-                if learned:
-                    tally.events.append(typists.found(learned[0]))
-            print(tally.row(kind), flush=True)
+            log.count(kind, tally, shown, made, events=asked.events)
     heads = ["people", "popular", "keystrokes", "wayword", "× keystrokes", "gain (95 %)", "knows", "way"]
     heads += ["after events", "way"] if asked.events else []
     print(f"\n{name}, {asked.logs} logs, {asked.searches} searches each\n")

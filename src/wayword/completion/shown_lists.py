@@ -188,7 +188,8 @@ def _clean(engine: Engine, by: str | None, source: str) -> dict[str, int]:
         """
         SELECT (SELECT count(*) FROM typed_lists WHERE typing_session IS NULL) AS unnamed,
                (SELECT count(typing_session) FROM typed_lists) - (SELECT count(*) FROM single_lists) AS repeated,
-               count(*) FILTER (wrong) AS wrong, count(*) FILTER (beside AND NOT wrong) AS beside, count(*) FILTER (NOT wrong AND takes > 1) AS twice,
+               count(*) FILTER (wrong) AS wrong, count(*) FILTER (beside AND NOT wrong) AS beside,
+               count(*) FILTER (NOT wrong AND takes > 1) AS twice,
                count(*) FILTER (NOT wrong AND takes = 0 AND query IS NULL) AS unfollowed,
                (SELECT count(*) FROM single_lists AS l JOIN session_facts AS s
                   ON s.typing_session = l.typing_session WHERE l.position > s.first_take AND NOT wrong) AS later,
