@@ -21,9 +21,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from wayword import __version__
+from wayword.completion.acceptance import PRIOR
 from wayword.completion.expected_utility import ExpectedUtilityRetriever
+from wayword.completion.list_policy import ListPolicy
+from wayword.completion.policies import Expected
 from wayword.completion.prefix_matcher import PrefixMatcher
+from wayword.completion.query_words import QueryWords
 from wayword.completion.sparse_topk import DemandGraph
+from wayword.completion.suggested_queries import SuggestedQueries, pages_by_rank
 from wayword.config import IndexConfig
 from wayword.index.content import Content, ListedContexts
 from wayword.index.index import FORMAT
@@ -46,6 +51,7 @@ DOCUMENTS_PER_QUERY = 0.3
 SHORTEST_PAGE, LONGEST_PAGE = 10, 20
 DOCUMENTS_OF_WORD = 200
 WANTED = 3
+KEYSTROKE_VALUE = 0.8
 _ONSETS = (
     "b",
     "br",
@@ -87,14 +93,15 @@ def main() -> None:
     )
     parser.add_argument("--queries", type=int, default=QUERIES)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--policy", choices=("wayword", "expected"), default="wayword")
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
     started = time.monotonic()
-    make(arguments.out, queries(arguments.queries, arguments.seed), arguments.seed)
+    make(arguments.out, queries(arguments.queries, arguments.seed), arguments.seed, arguments.policy)
     print(f"{time.monotonic() - started:.0f} s, at most {peak() / 1024:.1f} GB")
 
 
-def make(folder: Path, asked: Queries, seed: int) -> Path:
+def make(folder: Path, asked: Queries, seed: int, served: str = "wayword") -> Path:
     """A workspace with nothing but the index; returns the folder of its version, which is made if it is not there."""
     folder.mkdir(parents=True, exist_ok=True)
     nothing = {"format": WORKSPACE_FORMAT, "wayword": __version__, "stages": {}, "settings": {}}
@@ -106,15 +113,17 @@ def make(folder: Path, asked: Queries, seed: int) -> Path:
             "format": FORMAT,
             "queries": len(asked.texts),
             "seed": seed,
+            "policy": served,
         }
     )
+    config = IndexConfig(policy="expected" if served == "expected" else "wayword")
     made, _ = publish(
-        folder / ROOT, version, lambda at: content(asked, seed).write(at, IndexConfig()), keep=1
+        folder / ROOT, version, lambda at: content(asked, seed, served).write(at, config), keep=1
     )
     return made
 
 
-def content(asked: Queries, seed: int) -> Content:
+def content(asked: Queries, seed: int, served: str = "wayword") -> Content:
     """What `wayword.index.build` gathers from a workspace, for queries that have none."""
     rng = np.random.default_rng([seed, 1])
     rankings = rankings_of(asked, rng)
@@ -128,12 +137,25 @@ def content(asked: Queries, seed: int) -> Content:
     retriever = _retriever(asked, exposures, returned, rng)
     known = group_prefixes(asked.texts)
     columns = Columns.of(retriever)
+    policy = _policy(retriever, served)
     return Content(
         asked.texts,
-        retriever,
+        policy,
+        policy,
         ListedContexts(columns.table(known.example, {}), known.typed, known.group, columns),
         Pages.of(returned, rankings, documents, len(asked.texts), np.ones(len(asked.texts), bool)),
     )
+
+
+def _policy(retriever: ExpectedUtilityRetriever, served: str) -> ListPolicy | Expected:
+    """The policy of an index; no two queries are variants of each other."""
+    if served == "expected":
+        return Expected(retriever)
+    each = np.arange(len(retriever.texts), dtype=np.int32)
+    words = QueryWords.of(retriever.texts)
+    pages = pages_by_rank(retriever.graph.exposure, len(retriever.texts))
+    suggested = SuggestedQueries(words, pages, retriever.matcher.spelling, each, each, each)
+    return ListPolicy(retriever, suggested, PRIOR, KEYSTROKE_VALUE)
 
 
 def queries(many: int, seed: int = 0) -> Queries:

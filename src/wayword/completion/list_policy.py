@@ -26,6 +26,8 @@ from wayword.text_arrays import begins, characters
 
 USEFUL, PROBABLE = 40, 24
 """The pool of a text: so many queries of highest expected utility, and so many of the most probable."""
+FEWEST, EACH = 10, 3
+"""Where few queries are intended, fewer useful ones: so many, and so many more for each intended query."""
 TEXTS_AT_ONCE = 64
 PSEUDO_SEARCHES = 2.0
 """Searches of average success that are added to those of each query, to estimate its own success."""
@@ -137,8 +139,10 @@ class ListPolicy:
         return shared
 
     def pool(self, contexts: pa.Table, intents: Intents, k: int, mode: str) -> CompressedRows:
-        """Return the queries that may be suggested for each text: useful and probable ones, each suggestion once."""
+        """Return the queries that may be suggested for each text: useful and probable ones, of those that look alike one."""
         useful = self.retriever.score(contexts, intents, max(USEFUL, k), intents.within(mode))
+        few = max(FEWEST, k) + EACH * intents.members.lengths[useful.context]
+        useful = useful.take(np.flatnonzero(useful.position() < few))
         probable = self.retriever.most_probable(intents, max(PROBABLE, k), mode)
         context = np.concatenate([useful.context, probable.context]).astype(np.int64)
         query = np.concatenate([useful.query, probable.query])
@@ -147,10 +151,10 @@ class ListPolicy:
             shown = np.where(shown >= 0, query, shown)
         kept = (shown >= 0) & (shown != intents.whole[context])
         context, shown = context[kept], shown[kept]
-        order = np.lexsort((shown, -self.searches[shown], self.queries.group[shown], context))
+        order = np.lexsort((shown, -self.searches[shown], self.queries.look[shown], context))
         context, shown = context[order], shown[order]
-        group = self.queries.group[shown]
-        first = np.r_[True, (context[1:] != context[:-1]) | (group[1:] != group[:-1])][: len(shown)]
+        look = self.queries.look[shown]
+        first = np.r_[True, (context[1:] != context[:-1]) | (look[1:] != look[:-1])][: len(shown)]
         lengths = np.bincount(context[first], minlength=contexts.num_rows)
         return CompressedRows.from_lengths(shown[first].astype(np.int32), lengths)
 

@@ -23,7 +23,7 @@ from wayword.numba_jit import compiled, subroutine
 
 CLOSE = 0.99
 """A suggestion of at least this share of the best one's value is as good as that, if more people search for it."""
-SWEEPS = 4
+SWEEPS = 3
 """Largest number of rounds of improvements."""
 LEAST = 1e-4
 """Smallest value of a suggestion that is shown."""

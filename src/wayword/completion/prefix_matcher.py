@@ -4,12 +4,13 @@ The strategies are tried in this order, and the first that matches any query is 
 with is never corrected:
 
 1. "exact": queries that start with the text.
-2. "typo": queries that start with the text after one edit (a character inserted, deleted or replaced, or two adjacent
+2. "words": queries that contain every typed word in any order, the last one as a prefix of a word ("jack" in "rain
+   jacket": more likely meant than "backpack").
+3. "typo": queries that start with the text after one edit (a character inserted, deleted or replaced, or two adjacent
    characters swapped).
-3. "words": queries that contain every typed word in any order, the last one as a prefix of a word.
 4. "typo": queries that start with the text after two edits, none in the first character, where errors are rare. Skipped
    if every typed word is a known word, as these are rarely misspelt.
-5. "words": as 3, with at most one edit in each word, in as few words as possible.
+5. "words": as 2, with at most one edit in each word, in as few words as possible.
 6. "similar": queries that share rare words with the text, weighted by cosine similarity.
 7. "shorter": queries that start with the longest prefix of the text that any query starts with.
 
@@ -115,10 +116,10 @@ class PrefixMatcher:
         length, low, high, _ = walk(self._trie, typed)
         if length == len(typed):
             yield "exact", *_equal_weights(np.arange(low, high))
+        yield "words", *_equal_weights(self._words.containing(typed, corrected=False))
         edits = allowed_edits(len(typed))
         if edits >= 1:
             yield "typo", *_equal_weights(self.within_edits(typed, 1))
-        yield "words", *_equal_weights(self._words.containing(typed, corrected=False))
         if edits >= 2 and not self._words.knows(typed):
             yield "typo", *_equal_weights(self.within_edits(typed, 2))
         yield "words", *_equal_weights(self._words.containing(typed, corrected=True))

@@ -19,6 +19,7 @@ from wayword.completion.context_affinity import Affinity
 from wayword.completion.context_choice import ContextClicks, choose
 from wayword.completion.expected_utility import ExpectedUtilityRetriever, RecordedPrefixes
 from wayword.completion.list_policy import ListPolicy
+from wayword.completion.lookalikes import lookalikes
 from wayword.completion.popular import PopularRetriever, popularity
 from wayword.completion.prefix_matcher import PrefixMatcher
 from wayword.completion.query_words import QueryWords
@@ -108,7 +109,8 @@ def write(
     variants = Variants.of(texts, searches, pages, corrections=decided)
     pq.write_table(variants_table.as_table(texts, variants, searches), out / VARIANTS)
     words = QueryWords.of(texts, word_forms)
-    suggested = SuggestedQueries(words, pages, matcher.spelling, variants.group, variants.shown_as)
+    look = lookalikes(matcher.spelling, searches.astype(np.float64), variants.group)
+    suggested = SuggestedQueries(words, pages, matcher.spelling, variants.group, look, variants.shown_as)
     policy = ListPolicy(retriever, suggested, model, DEFAULT_KEYSTROKE_VALUE)
     report: Report = {
         "context": strengths,

@@ -12,7 +12,7 @@ from wayword.completion.query_words import QueryWords
 from wayword.store.arrays import load_array, save_array
 from wayword.store.compressed_rows import CompressedRows, WeightedRows
 
-PAGES, GROUP, SHOWN_AS = "pages", "group", "shown_as"
+PAGES, GROUP, LOOK, SHOWN_AS = "pages", "group", "look", "shown_as"
 HIDDEN = -1
 
 
@@ -27,6 +27,8 @@ class SuggestedQueries:
     """The code points of each query."""
     group: NDArray[np.int32]
     """Queries of the same group are one suggestion."""
+    look: NDArray[np.int32]
+    """Queries of the same number look alike: a list shows one of them."""
     shown_as: NDArray[np.int32]
     """The query that is shown instead of each query; `HIDDEN` for one that is not shown."""
 
@@ -44,6 +46,7 @@ class SuggestedQueries:
         self.words.save(folder)
         self.pages.save(folder, PAGES)
         save_array(folder / f"{GROUP}.npy", self.group)
+        save_array(folder / f"{LOOK}.npy", self.look)
         save_array(folder / f"{SHOWN_AS}.npy", self.shown_as)
 
     @classmethod
@@ -58,6 +61,7 @@ class SuggestedQueries:
             WeightedRows.load(folder, PAGES, below=documents, rows=queries),
             spelling,
             load_array(folder / f"{GROUP}.npy", np.int32, shape=(queries,)),
+            load_array(folder / f"{LOOK}.npy", np.int32, shape=(queries,)),
             shown_as,
         )
 
