@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 import wayword
 from wayword.completion import stage as completion
 from wayword.completion.acceptance import Acceptance
-from wayword.completion.list_policy import ListPolicy
+from wayword.completion.list_policy import ListPolicy, Pool
 from wayword.completion.list_value import SHOWN, matrices, optimise
 from wayword.completion.policies import Policy, PrefixFiltered, RetrieverPolicy
 from wayword.completion.popular import PopularRetriever
@@ -38,7 +38,6 @@ from wayword.simulation.people_log import write_people
 from wayword.simulation.queries import Queries
 from wayword.simulation.world import World
 from wayword.simulation.worlds import open_world
-from wayword.store.compressed_rows import CompressedRows
 from wayword.store.workspace import Workspace
 
 WORLDS = {"packages": 60_000, "debian": 300_000}
@@ -128,7 +127,7 @@ class Knows:
         return wayword.completion.candidates.Candidates(context, query, np.zeros(len(query), np.float32))
 
     def _list(
-        self, context: pa.Table, members: object, pool: CompressedRows, row: int, k: int
+        self, context: pa.Table, members: object, pool: Pool, row: int, k: int
     ) -> NDArray[np.int32]:
         policy, span = self.policy, members.rows.span(row)  # type: ignore[attr-defined]
         intended, chance, saved = (
@@ -174,6 +173,7 @@ class Knows:
             sum(share * law.reading(max(k, SHOWN)) for law, share in laws),
             policy.searches,
             suggested,
+            pool.core[pool.span(row)],
             columns,
             value,
         )

@@ -28,12 +28,25 @@ class Case:
     gain: NDArray[np.float32]
     searches: NDArray[np.float64]
 
+    @property
+    def core(self) -> NDArray[np.bool_]:
+        """All may be among the first."""
+        return np.ones(self.accepted.shape[1], np.bool_)
+
     def best(self, k: int = SHOWN) -> tuple[list[int], list[float]]:
         """The list and the share of each suggestion."""
         chosen, of_each = np.full(max(k, SHOWN), -1, np.int32), np.zeros(max(k, SHOWN))
         numbers = np.arange(self.accepted.shape[1], dtype=np.int32)
         filled = optimise(
-            self.probability, self.accepted, self.gain, READING, self.searches, numbers, chosen, of_each
+            self.probability,
+            self.accepted,
+            self.gain,
+            READING,
+            self.searches,
+            numbers,
+            self.core,
+            chosen,
+            of_each,
         )
         return chosen[:filled].tolist()[:k], of_each[:filled].tolist()[:k]
 

@@ -52,13 +52,13 @@ def best_lists(
 ) -> None:
     """Fill the rows `first` to `last` of `query` and `value` with the best list of each text.
 
-    members: offsets, query, P(q̄ | x), saved, worth of a search, W: worth of typing on; pool: offsets, query;
+    members: offsets, query, P(q̄ | x), saved, worth of a search, W: worth of typing on; pool: offsets, query, core;
     typed: code points of the texts; queries: words, pages by rank, code points, group, searches;
     model: coefficients, reading, keystroke value; scratch: arrays of zeros for words and documents.
     Rows of different lengths are given as offsets, values and weights.
     """
     member_offsets, member_query, probability, saved, worth, typing_on = members
-    pool_offsets, pool_query = pool
+    pool_offsets, pool_query, core = pool
     words, pages, spelling, group, searches = queries
     coefficients, reading, keystroke_value = model
     for text in range(first, last):
@@ -86,7 +86,15 @@ def best_lists(
             for c in range(c1 - c0):
                 gain[m, c] = worth[m0 + m] * gain[m, c] + extra
         filled = optimise(
-            probability[m0:m1], accepted, gain, reading, searches, suggested, query[text], value[text]
+            probability[m0:m1],
+            accepted,
+            gain,
+            reading,
+            searches,
+            suggested,
+            core[c0:c1],
+            query[text],
+            value[text],
         )
         for j in range(filled):
             query[text, j] = suggested[query[text, j]]
@@ -313,16 +321,17 @@ def optimise(
     reading: Any,
     searches: Any,
     suggested: Any,
+    core: Any,
     chosen: Any,
     value: Any,
 ) -> Any:
     """Write the list of highest value into `chosen`, as columns of the matrices, and the share of each of its
     suggestions in V into `value`. Returns the number of suggestions.
 
-    The first `SHOWN` are chosen as a list of that length; further ones follow greedily, so that a list does not depend
-    on the number asked for. There is room for `SHOWN` at least.
+    The first `SHOWN` are chosen of the `core` as a list of that length; further ones follow greedily, so that a list
+    does not depend on the number asked for. There is room for `SHOWN` at least.
     """
-    listed = np.zeros(accepted.shape[1], np.bool_)
+    listed = ~core
     shown = chosen[:SHOWN]
     filled = _append(probability, accepted, gain, reading, searches, suggested, shown, 0, listed)
     for _ in range(SWEEPS):
@@ -340,6 +349,7 @@ def optimise(
         kept = _append(probability, accepted, gain, reading, searches, suggested, shown, kept, listed)
     filled = kept
     if filled == SHOWN:
+        listed[~core] = False
         filled = _append(probability, accepted, gain, reading, searches, suggested, chosen, filled, listed)
     _shares(probability, accepted, gain, reading, chosen, value, filled)
     return filled
