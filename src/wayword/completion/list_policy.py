@@ -110,7 +110,7 @@ class ListPolicy:
     @cached_property
     def worth(self) -> NDArray[np.float32]:
         """What a search for each query finds, relative to the average search."""
-        own = self.retriever.own_utility.astype(np.float64)
+        own = np.where(self.searches > 0, self.retriever.own_utility, 0).astype(np.float64)
         average = max(float(own.sum()), 1e-12) / max(float(self.searches.sum()), 1e-12)
         rate = (own + PSEUDO_SEARCHES * average) / (self.searches + PSEUDO_SEARCHES)
         return (rate / average).astype(np.float32)
