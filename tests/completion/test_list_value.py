@@ -48,6 +48,8 @@ class Case:
             chosen,
             of_each,
         )
+        assert (chosen[filled:] == -1).all()
+        assert (of_each[filled:] == 0).all()
         return chosen[:filled].tolist()[:k], of_each[:filled].tolist()[:k]
 
     @property

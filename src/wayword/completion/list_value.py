@@ -326,7 +326,7 @@ def optimise(
     value: Any,
 ) -> Any:
     """Write the list of highest value into `chosen`, as columns of the matrices, and the share of each of its
-    suggestions in V into `value`. Returns the number of suggestions.
+    suggestions in V into `value`; the rest is -1 and 0. Returns the number of suggestions.
 
     The first `SHOWN` are chosen of the `core` as a list of that length; further ones follow greedily, so that a list
     does not depend on the number asked for. There is room for `SHOWN` at least.
@@ -352,6 +352,7 @@ def optimise(
         listed[~core] = False
         filled = _append(probability, accepted, gain, reading, searches, suggested, chosen, filled, listed)
     _shares(probability, accepted, gain, reading, chosen, value, filled)
+    chosen[filled:], value[filled:] = -1, 0.0  # where suggestions were that have been removed
     return filled
 
 
