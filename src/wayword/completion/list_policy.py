@@ -152,7 +152,7 @@ class ListPolicy:
         return shared
 
     def pool(self, contexts: pa.Table, intents: Intents, k: int, mode: str) -> Pool:
-        """Return the queries that may be suggested for each text: useful and probable ones, of those that look alike one.
+        """Return the queries that may be suggested for each text, useful and probable ones; of those that look alike one.
 
         More than usual are returned only for long lists, and only to follow the first ones: these do not depend on k.
         """
