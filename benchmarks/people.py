@@ -29,7 +29,7 @@ from wayword.completion.acceptance import Acceptance
 from wayword.completion.acceptance_data import Universe
 from wayword.completion.acceptance_learning import learn
 from wayword.completion.candidates import Candidates
-from wayword.completion.list_policy import ListPolicy, Members
+from wayword.completion.list_policy import ListPolicy, Members, Pool
 from wayword.completion.list_value import SHOWN, matrices, optimise
 from wayword.completion.policies import Policy, PrefixFiltered, RetrieverPolicy
 from wayword.completion.popular import PopularRetriever
@@ -43,7 +43,6 @@ from wayword.simulation.people_log import write_people
 from wayword.simulation.queries import Queries
 from wayword.simulation.world import World
 from wayword.simulation.worlds import open_world
-from wayword.store.compressed_rows import CompressedRows
 from wayword.store.workspace import Workspace
 
 WORLDS = {"packages": 60_000, "debian": 300_000}
@@ -130,9 +129,7 @@ class Knows:
         query = np.concatenate([*chosen, np.zeros(0, np.int32)])
         return Candidates(context, query, np.zeros(len(query), np.float32))
 
-    def _list(
-        self, context: pa.Table, members: Members, pool: CompressedRows, row: int, k: int
-    ) -> NDArray[np.int32]:
+    def _list(self, context: pa.Table, members: Members, pool: Pool, row: int, k: int) -> NDArray[np.int32]:
         policy, span = self.policy, members.rows.span(row)
         intended, chance, saved = (
             members.rows.values[span],
@@ -177,6 +174,7 @@ class Knows:
             sum(share * law.reading(max(k, SHOWN)) for law, share in laws),
             policy.searches,
             suggested,
+            pool.core[pool.span(row)],
             columns,
             value,
         )

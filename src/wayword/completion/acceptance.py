@@ -73,7 +73,7 @@ class Acceptance:
             values = json.loads(read_regular(path, 1 << 20))
             coefficients = np.array([float(values["coefficients"][name]) for name in FEATURES])
             reading = np.array(values["reading"], np.float64)
-        except (ValueError, KeyError, TypeError) as problem:
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as problem:
             raise WorkspaceError(
                 f"{path} is not an acceptance model ({problem}); `wayword acceptance` writes one."
             ) from problem

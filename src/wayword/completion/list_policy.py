@@ -45,6 +45,18 @@ class Members:
 
 
 @dataclass(frozen=True)
+class Pool(CompressedRows):
+    """The queries that may be suggested for each text, and which of them may be among the first `SHOWN`."""
+
+    core: NDArray[np.bool_]
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """(offsets, values, core)."""
+        return self.offsets, self.values, self.core
+
+
+@dataclass(frozen=True)
 class Takers:
     """Who takes the suggestions of a list: arrays by intended query, and by intended query × suggestion."""
 
@@ -98,7 +110,7 @@ class ListPolicy:
     @cached_property
     def worth(self) -> NDArray[np.float32]:
         """What a search for each query finds, relative to the average search."""
-        own = self.retriever.own_utility.astype(np.float64)
+        own = np.where(self.searches > 0, self.retriever.own_utility, 0).astype(np.float64)
         average = max(float(own.sum()), 1e-12) / max(float(self.searches.sum()), 1e-12)
         rate = (own + PSEUDO_SEARCHES * average) / (self.searches + PSEUDO_SEARCHES)
         return (rate / average).astype(np.float32)
@@ -111,6 +123,7 @@ class ListPolicy:
         total = np.bincount(rows.owner, weights=weight, minlength=len(rows))
         length = self.queries.lengths[rows.values]
         left = np.maximum(length - self._branching(intents, typed)[rows.owner], 0)
+        left[rows.values == intents.whole[rows.owner]] = 0  # all is typed
         return Members(
             CompressedRows(rows.offsets, rows.values),
             (weight / total[rows.owner]).astype(np.float32),
@@ -138,33 +151,36 @@ class ListPolicy:
         )
         return shared
 
-    def pool(self, contexts: pa.Table, intents: Intents, k: int, mode: str) -> CompressedRows:
-        """Return the queries that may be suggested for each text: useful and probable ones, one of those that look
-        alike."""
+    def pool(self, contexts: pa.Table, intents: Intents, k: int, mode: str) -> Pool:
+        """Return the queries that may be suggested for each text, useful and probable ones, one of those
+        that look alike.
+
+        More than usual are returned only for long lists, and only to follow the first ones: these do not depend on k.
+        """
         useful = self.retriever.score(contexts, intents, max(USEFUL, k), intents.within(mode))
-        few = max(FEWEST, k) + EACH * intents.members.lengths[useful.context]
-        useful = useful.take(np.flatnonzero(useful.position() < few))
         probable = self.retriever.most_probable(intents, max(PROBABLE, k), mode)
+        few = np.minimum(FEWEST + EACH * intents.members.lengths, USEFUL)
+        core = np.concatenate([useful.position() < few[useful.context], probable.position() < PROBABLE])
         context = np.concatenate([useful.context, probable.context]).astype(np.int64)
         query = np.concatenate([useful.query, probable.query])
         shown = self.queries.shown_as[query]
         if mode == PREFIXED:  # the variant that is shown need not continue the text
             shown = np.where(shown >= 0, query, shown)
-        kept = (shown >= 0) & (shown != intents.whole[context])
-        context, shown = context[kept], shown[kept]
-        order = np.lexsort((shown, -self.searches[shown], self.queries.look[shown], context))
-        context, shown = context[order], shown[order]
+        kept = (shown >= 0) & (shown != intents.whole[context]) & (core | (k > PROBABLE))
+        context, shown, core = context[kept], shown[kept], core[kept]
         look = self.queries.look[shown]
+        order = np.lexsort((shown, -self.searches[shown], ~core, look, context))
+        context, shown, core, look = context[order], shown[order], core[order], look[order]
         first = np.r_[True, (context[1:] != context[:-1]) | (look[1:] != look[:-1])][: len(shown)]
         lengths = np.bincount(context[first], minlength=contexts.num_rows)
-        return CompressedRows.from_lengths(shown[first].astype(np.int32), lengths)
+        return Pool.from_lengths(shown[first].astype(np.int32), lengths, core[first])
 
     def _best(
         self,
         contexts: pa.Table,
         intents: Intents,
         members: Members,
-        pool: CompressedRows,
+        pool: Pool,
         typed: CompressedRows,
         k: int,
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:

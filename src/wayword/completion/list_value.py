@@ -7,11 +7,12 @@ Members are the intended queries q̄ of a text with P(q̄ | x); the pool are the
 a suggestion for a member is û + λ · saved − W, what taking it is worth beyond typing on. Everything is computed from
 two dense matrices, members × pool: acceptance a and gain.
 
-The list is built greedily by marginal value, and then improved: a suggestion is replaced, two are exchanged, one is
-inserted or removed, while this increases V. With S_j = Π_{i<j} (1 − r_i a_i), the share of a member's people who reach
+The list is built greedily by marginal value, and then improved: a suggestion is moved to another place, removed,
+inserted or replaced, while this increases V. With S_j = Π_{i<j} (1 − r_i a_i), the share of a member's people who reach
 position j, and F_j, the value of what follows position j for those who reach it, a replacement of position j by c is
 worth Σ_q̄ P · S_j · r_j · a_c · (gain_c − F_j), for all c at once: a sweep over all positions costs as much as the
-greedy list. Of suggestions whose value is within 1 %, the most searched is taken.
+greedy list. Of suggestions whose value is within 1 %, the most searched is taken. The share of each suggestion in V is
+positive: none is shown only because it keeps people from a worse one.
 """
 
 from typing import Any
@@ -51,13 +52,13 @@ def best_lists(
 ) -> None:
     """Fill the rows `first` to `last` of `query` and `value` with the best list of each text.
 
-    members: offsets, query, P(q̄ | x), saved, worth of a search, W: worth of typing on; pool: offsets, query;
+    members: offsets, query, P(q̄ | x), saved, worth of a search, W: worth of typing on; pool: offsets, query, core;
     typed: code points of the texts; queries: words, pages by rank, code points, group, searches;
     model: coefficients, reading, keystroke value; scratch: arrays of zeros for words and documents.
     Rows of different lengths are given as offsets, values and weights.
     """
     member_offsets, member_query, probability, saved, worth, typing_on = members
-    pool_offsets, pool_query = pool
+    pool_offsets, pool_query, core = pool
     words, pages, spelling, group, searches = queries
     coefficients, reading, keystroke_value = model
     for text in range(first, last):
@@ -85,7 +86,15 @@ def best_lists(
             for c in range(c1 - c0):
                 gain[m, c] = worth[m0 + m] * gain[m, c] + extra
         filled = optimise(
-            probability[m0:m1], accepted, gain, reading, searches, suggested, query[text], value[text]
+            probability[m0:m1],
+            accepted,
+            gain,
+            reading,
+            searches,
+            suggested,
+            core[c0:c1],
+            query[text],
+            value[text],
         )
         for j in range(filled):
             query[text, j] = suggested[query[text, j]]
@@ -312,28 +321,64 @@ def optimise(
     reading: Any,
     searches: Any,
     suggested: Any,
+    core: Any,
     chosen: Any,
     value: Any,
 ) -> Any:
     """Write the list of highest value into `chosen`, as columns of the matrices, and the share of each of its
-    suggestions in V into `value`. Returns the number of suggestions.
+    suggestions in V into `value`; the rest is -1 and 0. Returns the number of suggestions.
 
-    The first `SHOWN` are chosen as a list of that length; further ones follow greedily, so that a list does not depend
-    on the number asked for. There is room for `SHOWN` at least.
+    The first `SHOWN` are chosen of the `core` as a list of that length; further ones follow greedily, so that a list
+    does not depend on the number asked for. There is room for `SHOWN` at least.
     """
-    listed = np.zeros(accepted.shape[1], np.bool_)
+    listed = ~core
     shown = chosen[:SHOWN]
     filled = _append(probability, accepted, gain, reading, searches, suggested, shown, 0, listed)
     for _ in range(SWEEPS):
-        changed = _replace(probability, accepted, gain, reading, searches, suggested, shown, filled, listed)
         moved, filled = _move(probability, accepted, gain, reading, shown, filled, listed)
         inserted = _insert(probability, accepted, gain, reading, shown, filled, listed)
         filled += inserted
+        changed = _replace(probability, accepted, gain, reading, searches, suggested, shown, filled, listed)
         if not changed and not moved and not inserted:
             break
+    kept = _drop(probability, accepted, gain, reading, shown, value, filled, listed)
+    if kept < filled:
+        filled = _append(probability, accepted, gain, reading, searches, suggested, shown, kept, listed)
+        _, filled = _move(probability, accepted, gain, reading, shown, filled, listed)
+        kept = _drop(probability, accepted, gain, reading, shown, value, filled, listed)
+        kept = _append(probability, accepted, gain, reading, searches, suggested, shown, kept, listed)
+    filled = kept
     if filled == SHOWN:
+        listed[~core] = False
         filled = _append(probability, accepted, gain, reading, searches, suggested, chosen, filled, listed)
     _shares(probability, accepted, gain, reading, chosen, value, filled)
+    chosen[filled:], value[filled:] = -1, 0.0  # where suggestions were that have been removed
+    return filled
+
+
+@subroutine
+def _drop(
+    probability: Any,
+    accepted: Any,
+    gain: Any,
+    reading: Any,
+    chosen: Any,
+    value: Any,
+    filled: Any,
+    listed: Any,
+) -> Any:
+    """Remove suggestions until the share of each in V is positive. Returns the new length.
+
+    Without this, a suggestion that leads people astray might stay because it keeps them from a worse one that follows.
+    """
+    while filled:
+        _shares(probability, accepted, gain, reading, chosen, value, filled)
+        worst = np.argmin(value[:filled])
+        if value[worst] > 0.0:
+            break
+        listed[chosen[worst]] = False
+        chosen[worst : filled - 1] = chosen[worst + 1 : filled].copy()
+        filled -= 1
     return filled
 
 
@@ -456,30 +501,72 @@ def list_value(probability: Any, accepted: Any, gain: Any, reading: Any, chosen:
 def _move(
     probability: Any, accepted: Any, gain: Any, reading: Any, chosen: Any, filled: Any, listed: Any
 ) -> Any:
-    """Exchange neighbours and remove suggestions while that increases V. Returns whether it did, and the length."""
-    moved = False
+    """Move each suggestion to the place where it is worth most, or remove it, where that increases V. Returns whether
+    any moved, and the new length."""
+    columns = chosen[:filled].copy()
+    accepts, gains = _rows(accepted, columns), _rows(gain, columns)
+    order = np.arange(filled)
     best = list_value(probability, accepted, gain, reading, chosen, filled)
-    trial = chosen.copy()
-    for j in range(filled - 1):
-        trial[:] = chosen
-        trial[j], trial[j + 1] = chosen[j + 1], chosen[j]
-        worth = list_value(probability, accepted, gain, reading, trial, filled)
-        if worth > best * (1.0 + 1e-9) + 1e-12:
-            chosen[:] = trial
-            best, moved = worth, True
-    j = filled - 1
-    while j >= 0:
-        trial[: filled - 1] = chosen[: filled - 1]
-        for i in range(j, filled - 1):
-            trial[i] = chosen[i + 1]
-        worth = list_value(probability, accepted, gain, reading, trial, filled - 1)
-        if worth > best * (1.0 + 1e-9) + 1e-12:
-            listed[chosen[j]] = False
-            chosen[: filled - 1] = trial[: filled - 1]
-            filled -= 1
-            best, moved = worth, True
-        j -= 1
-    return moved, filled
+    moved = False
+    for j in range(filled - 1, -1, -1):
+        row = order[j]
+        others = np.concatenate((order[:j], order[j + 1 :]))
+        without, added, place = _placement(probability, accepts, gains, reading, others, row)
+        if without + max(added, 0.0) <= best * (1.0 + 1e-9) + 1e-12:
+            continue
+        best, moved = without + max(added, 0.0), True
+        order = others
+        if added > 0.0:
+            order = np.concatenate((others[:place], np.array([row]), others[place:]))
+        else:
+            listed[columns[row]] = False
+    for j in range(len(order)):
+        chosen[j] = columns[order[j]]
+    return moved, len(order)
+
+
+@subroutine
+def _rows(matrix: Any, columns: Any) -> Any:
+    """Return these columns as rows."""
+    rows = np.empty((len(columns), len(matrix)))
+    for m in range(len(matrix)):
+        for j in range(len(columns)):
+            rows[j, m] = matrix[m, columns[j]]
+    return rows
+
+
+@subroutine
+def _placement(probability: Any, accepts: Any, gains: Any, reading: Any, others: Any, row: Any) -> Any:
+    """Return V of the rows `others`, the largest increase by the insertion of one more row, and where that is."""
+    filled, members = len(others), len(probability)
+    following, later = np.zeros((filled + 1, members)), np.zeros((filled + 1, members))
+    for j in range(filled - 1, -1, -1):
+        _follow(following[j], following[j + 1], reading[j], accepts[others[j]], gains[others[j]])
+        _follow(later[j], later[j + 1], reading[j + 1], accepts[others[j]], gains[others[j]])
+    without, best, place = 0.0, -np.inf, -1
+    reach, accept, worth = probability.astype(np.float64), accepts[row], gains[row]
+    for m in range(members):
+        without += reach[m] * following[0, m]
+    for j in range(filled + 1):
+        added, behind, ahead = 0.0, later[j], following[j]
+        for m in range(members):
+            change = reading[j] * accept[m] * (worth[m] - behind[m]) + behind[m] - ahead[m]
+            added += reach[m] * change
+        if added > best:
+            best, place = added, j
+        if j < filled:
+            before = accepts[others[j]]
+            for m in range(members):
+                reach[m] *= 1.0 - reading[j] * before[m]
+    return without, best, place
+
+
+@subroutine
+def _follow(values: Any, after: Any, read: Any, accept: Any, worth: Any) -> None:
+    """Write the value of a suggestion and of what follows it into `values`, by member."""
+    for m in range(len(values)):
+        taken = read * accept[m]
+        values[m] = taken * worth[m] + (1.0 - taken) * after[m]
 
 
 @subroutine
@@ -492,12 +579,10 @@ def _insert(
         return 0
     following, later = np.zeros((filled + 1, members)), np.zeros((filled + 1, members))
     for j in range(filled - 1, -1, -1):
-        for m in range(members):
-            a, worth = accepted[m, chosen[j]], gain[m, chosen[j]]
-            taken, moved = reading[j] * a, reading[j + 1] * a
-            following[j, m] = taken * worth + (1.0 - taken) * following[j + 1, m]
-            later[j, m] = moved * worth + (1.0 - moved) * later[j + 1, m]
-    best, place, choice = 1e-9, -1, -1
+        c = chosen[j]
+        _follow(following[j], following[j + 1], reading[j], accepted[:, c], gain[:, c])
+        _follow(later[j], later[j + 1], reading[j + 1], accepted[:, c], gain[:, c])
+    best, place, choice = LEAST, -1, -1
     reach = probability.astype(np.float64)
     for j in range(filled + 1):
         lost = 0.0

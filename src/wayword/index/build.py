@@ -123,7 +123,7 @@ def _policies(
         return Expected(public), Expected(public)
     known, private = whole.queries, queries.private
     hidden = private | ~queries.showable
-    shown_as = np.where(hidden[known.shown_as], HIDDEN, known.shown_as).astype(np.int32)
+    shown_as = np.where(hidden | hidden[known.shown_as], HIDDEN, known.shown_as).astype(np.int32)
     policy = replace(whole, queries=replace(known, shown_as=shown_as))
     if not private.any():
         return policy, policy

@@ -22,8 +22,8 @@ class PrefixGroups:
 def group_prefixes(texts: Sequence[str]) -> PrefixGroups:
     """Group all prefixes, cut between graphemes, of sorted, distinct texts, the texts included.
 
-    Prefixes of the same texts are one group. A text that is a prefix of other texts is a group of its own, because a
-    query that is already typed is not suggested.
+    Prefixes of the same texts are one group. A whole text is a group of its own, because a query that is already typed
+    is not suggested.
 
     >>> groups = group_prefixes(["tv", "tv stand", "tv stands"])
     >>> [(typed, groups.example[group]) for typed, group in zip(groups.typed, groups.group, strict=True)]
@@ -42,8 +42,7 @@ def group_prefixes(texts: Sequence[str]) -> PrefixGroups:
         for end in reversed(new):
             while after < len(texts) and shared[after] >= end:
                 after = fewer[after]
-            alone = after == i + 1
-            these = (after, end == len(text) and not alone)
+            these = (after, end == len(text))
             if these != before:
                 example.append(text[:end])
                 before = these

@@ -129,7 +129,11 @@ def picture(curve: list[Row], rows: list[Row]) -> str:
     of_model = {(row["policy"], row["metric"]): row["value"] for row in rows if row["people"] == MODEL}
     names = list(dict.fromkeys(policy for policy, _ in of_model))
     points: list[tuple[float, float, str]] = [(point[KEYSTROKES], point[FOUND], "·") for point in curve]
-    points += [(of_model[name, KEYSTROKES], of_model[name, FOUND], name[0]) for name in names]
+    points += [
+        (of_model[name, KEYSTROKES], of_model[name, FOUND], name[0])
+        for name in names
+        if (name, KEYSTROKES) in of_model and (name, FOUND) in of_model  # without a click nothing is found
+    ]
     points = [point for point in points if math.isfinite(point[0]) and math.isfinite(point[1])]
     if not points:
         return ""

@@ -1,0 +1,172 @@
+"""Acceptance: features by arithmetic on three queries, what is saved and loaded, and damaged files."""
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from wayword.completion.acceptance import FEATURES, PRIOR, Acceptance
+from wayword.completion.list_value import FIRST, acceptance_of_slots, matrices
+from wayword.completion.query_words import QueryWords
+from wayword.completion.suggested_queries import SuggestedQueries
+from wayword.completion.trie import code_points
+from wayword.errors import WorkspaceError
+from wayword.store.compressed_rows import WeightedRows
+
+TEXTS = ["tv", "tv stand", "tv wall mount"]
+PAGES = [[(d, 1 / (rank + 1)) for rank, d in enumerate(order)] for order in ([0, 1], [1, 2], list(range(12)))]
+"""Documents and p[rank] of each query; the third has two more than are compared."""
+
+
+def rarity(count: int) -> float:
+    """The weight of a word that so many of the three queries have."""
+    return math.log((len(TEXTS) + 1) / count)
+
+
+def suggested(group: list[int] | None = None) -> SuggestedQueries:
+    flat = [entry for page in PAGES for entry in page]
+    pages = WeightedRows.from_lengths(
+        np.array([document for document, _ in flat], np.int32),
+        np.array([len(page) for page in PAGES]),
+        np.array([p for _, p in flat], np.float32),
+    )
+    numbers = np.arange(len(TEXTS), dtype=np.int32)
+    groups = numbers if group is None else np.array(group, np.int32)
+    return SuggestedQueries(QueryWords.of(TEXTS), pages, code_points(TEXTS), groups, groups, numbers)
+
+
+def scratch(queries: SuggestedQueries) -> tuple[Any, Any]:
+    return np.zeros(queries.words.vocabulary, np.int32), np.zeros(12, np.int32)
+
+
+def accepted(queries: SuggestedQueries, typed: str, corrected: bool = False) -> Any:
+    """a(q | x, q̄) of all pairs, as lists compute it."""
+    every, none = np.arange(len(TEXTS), dtype=np.int32), np.zeros(0, np.float32)
+    demand = (np.zeros(len(TEXTS) + 1, np.int64), np.zeros(0, np.int32), none)
+    factors = np.ones((0, 0), np.float32), np.full(1, -1, np.int32)
+    arrays = queries.arrays(np.ones(len(TEXTS)))
+    own = np.ones(len(TEXTS), np.float32)
+    found, _ = matrices(
+        every,
+        every,
+        code_points([typed]).arrays,
+        corrected,
+        arrays,
+        demand,
+        own,
+        factors,
+        PRIOR.coefficients,
+        scratch(queries),
+    )
+    return found
+
+
+def expected(continues: bool, intended: float, other: float, page: float, corrected: bool) -> float:
+    return float(PRIOR.probability(np.array([[1.0, continues, intended, other, page, corrected]]))[0])
+
+
+def page_cosine(one: int, other: int) -> float:
+    left, right = (dict(PAGES[query][:FIRST]) for query in (one, other))
+    norm = math.sqrt(sum(p * p for p in left.values())) * math.sqrt(sum(p * p for p in right.values()))
+    return sum(p * right.get(document, 0.0) for document, p in left.items()) / norm
+
+
+@pytest.mark.parametrize("corrected", [False, True])
+def test_features_of_three_queries_by_arithmetic(corrected: bool) -> None:
+    found = accepted(suggested(), "tv s", corrected)
+    tv, stand, wall = rarity(3), rarity(1), rarity(1)
+    of_stand, of_mount = tv / (tv + stand), tv / (tv + 2 * wall)
+    assert np.diag(found).tolist() == [1, 1, 1]
+    by_hand = {
+        (0, 1): expected(True, 1.0, of_stand, page_cosine(0, 1), corrected),
+        (1, 0): expected(False, of_stand, 1.0, page_cosine(1, 0), corrected),
+        (1, 2): expected(False, of_stand, of_mount, page_cosine(1, 2), corrected),
+        (2, 1): expected(True, of_mount, of_stand, page_cosine(2, 1), corrected),
+    }
+    for pair, value in by_hand.items():
+        assert found[pair] == pytest.approx(value, rel=1e-5)
+    assert page_cosine(0, 1) == pytest.approx((1 / 2 * 1) / (1 + 1 / 4))
+
+
+def test_slots_are_accepted_as_in_lists() -> None:
+    queries = suggested()
+    of_lists = accepted(queries, "tv s")
+    begins = np.array([text.startswith("tv s") for text in TEXTS])
+    of_slots = acceptance_of_slots(
+        np.arange(3),
+        np.array([0, 3, 6, 9]),
+        np.tile(np.arange(3), 3),
+        np.tile(begins, 3),
+        queries.arrays(np.ones(3)),
+        PRIOR.coefficients,
+        scratch(queries),
+    )
+    np.testing.assert_allclose(of_slots.reshape(3, 3), of_lists, rtol=1e-6)
+
+
+def test_variants_are_one_suggestion_and_accepted_as_such() -> None:
+    found = accepted(suggested([0, 1, 1]), "tv")
+    assert found[1, 2] == found[2, 1] == 1
+    assert 0 < found[0, 1] < 1
+
+
+def test_weights_of_words_sum_to_one_for_each_query() -> None:
+    words = QueryWords.of([*TEXTS, "tv tv stand"]).words
+    np.testing.assert_allclose(np.bincount(words.owner, words.weights), np.ones(4), rtol=1e-6)
+    assert words.lengths.tolist() == [1, 2, 3, 2]
+
+
+def test_the_prior_is_a_model_and_reading_never_increases() -> None:
+    PRIOR.check("the prior")
+    assert len(PRIOR.coefficients) == len(FEATURES)
+    assert (np.diff(PRIOR.reading_at(30)) <= 0).all()
+    assert PRIOR.reading_at(3).tolist() == PRIOR.reading[:3].tolist()
+    assert replace(PRIOR, reading=np.array([0.5])).reading_at(4).tolist() == [0.5] * 4
+
+
+def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
+    PRIOR.save(tmp_path / "acceptance.json")
+    found = Acceptance.load(tmp_path / "acceptance.json")
+    assert found.coefficients.tolist() == PRIOR.coefficients.tolist()
+    assert found.reading.tolist() == PRIOR.reading.tolist()
+
+
+def _changed(name: str, value: object) -> str:
+    values = {"coefficients": dict.fromkeys(FEATURES, 0.5), "reading": [0.8, 0.5], name: value}
+    return json.dumps(values)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "[]",
+        "{}",
+        "[" * 100_000,
+        "null",
+        _changed("reading", []),
+        _changed("reading", 0.5),
+        _changed("reading", [[0.5]]),
+        _changed("reading", [0.5, 0.6]),
+        _changed("reading", [1.5, 0.6]),
+        _changed("reading", [0.5, -0.1]),
+        _changed("reading", [math.nan]),
+        _changed("reading", ["half"]),
+        _changed("reading", {"1": 0.5}),
+        _changed("coefficients", [1.0] * len(FEATURES)),
+        _changed("coefficients", {"constant": 1.0}),
+        _changed("coefficients", dict.fromkeys(FEATURES, math.nan)),
+        _changed("coefficients", dict.fromkeys(FEATURES, math.inf)),
+        _changed("coefficients", dict.fromkeys(FEATURES, 10**400)),
+        _changed("coefficients", dict.fromkeys(FEATURES)),
+    ],
+)
+def test_a_file_that_is_no_model_is_named(content: str, tmp_path: Path) -> None:
+    file = tmp_path / "acceptance.json"
+    file.write_text(content)
+    with pytest.raises(WorkspaceError, match=r"acceptance\.json"):
+        Acceptance.load(file)

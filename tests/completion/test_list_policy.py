@@ -1,0 +1,284 @@
+"""The policy `wayword`: scores recomputed in plain Python from texts, pages, demand and searches; properties."""
+
+import math
+from collections import Counter
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from slow_list_value import shares
+
+from shop import QUERIES, Shop
+from wayword.completion import stage
+from wayword.completion.candidates import SOURCES
+from wayword.completion.keystroke_value import expected_characters, lists_shown
+from wayword.completion.list_policy import ListPolicy
+from wayword.completion.list_value import SHOWN
+from wayword.completion.typing_outcomes import Keystrokes, Slots
+from wayword.index.prefix_groups import group_prefixes
+from wayword.logs.contexts import from_prefixes
+from wayword.request import ANY, MODES, PREFIXED
+
+PREFIXES = sorted({text[:end] for text in QUERIES for end in range(1, len(text) + 1) if text[end - 1] != " "})
+GUESSES = ["lx", "lamo", "steel la", "small", "zzz", "latern", "ladder stel", ""]
+Texts = list[str]
+
+
+@pytest.fixture(scope="module")
+def policy(shop: Shop) -> ListPolicy:
+    return stage.load_lists(shop.folders)
+
+
+@pytest.fixture(scope="module")
+def slow(policy: ListPolicy) -> "Slow":
+    return Slow.of(policy)
+
+
+@dataclass(frozen=True)
+class Slow:
+    """The same policy in plain Python: dictionaries by query number."""
+
+    policy: ListPolicy
+    demand: list[dict[int, float]]
+    page: list[dict[int, float]]
+
+    @classmethod
+    def of(cls, policy: ListPolicy) -> "Slow":
+        graph = policy.retriever.graph
+        demand = [
+            dict(zip(graph.demand.values[at].tolist(), graph.demand.weights[at].tolist(), strict=True))
+            for at in map(graph.demand.span, range(len(QUERIES)))
+        ]
+        page: list[dict[int, float]] = [{} for _ in QUERIES]
+        for document in range(graph.documents):
+            at = graph.exposure.span(document)
+            for query, p in zip(
+                graph.exposure.values[at].tolist(), graph.exposure.weights[at].tolist(), strict=True
+            ):
+                page[query][document] = p
+        return cls(policy, demand, page)
+
+    def finds(self, intended: int, query: int) -> float:
+        """⟨demand(q̄), exposure(q)⟩."""
+        return sum(d * self.page[query].get(a, 0.0) for a, d in self.demand[intended].items())
+
+    def utility(self, intended: int, query: int) -> float:
+        """û(q | q̄)."""
+        own = self.finds(intended, intended)
+        return 1.0 if query == intended else self.finds(intended, query) / own if own > 0 else 0.0
+
+    def worth(self, query: int) -> float:
+        """What a search finds, relative to the average search, with two average searches added."""
+        searches = self.policy.retriever.popularity.tolist()
+        average = sum(self.finds(q, q) for q in range(len(QUERIES))) / sum(searches)
+        return (self.finds(query, query) / average + 2) / (searches[query] + 2)
+
+    def acceptance(self, typed: str, intended: int, query: int) -> float:
+        """a(q | x, q̄) of words and pages; the shop's queries have no variants."""
+        if query == intended:
+            return 1.0
+        words = Counter(word for text in QUERIES for word in set(text.split()))
+        rarity = {word: math.log((len(QUERIES) + 1) / count) for word, count in words.items()}
+        one, other = (set(QUERIES[q].split()) for q in (intended, query))
+        both = sum(rarity[word] for word in one & other)
+        features = [
+            1.0,
+            QUERIES[query].startswith(typed),
+            both / sum(rarity[word] for word in one),
+            both / sum(rarity[word] for word in other),
+            cosine(first_ten(self.page[intended]), first_ten(self.page[query])),
+            not QUERIES[intended].startswith(typed),
+        ]
+        return 1 / (1 + math.exp(-float(np.dot(features, self.policy.acceptance.coefficients))))
+
+    def members(self, typed: str) -> dict[int, tuple[float, float]]:
+        """P(q̄ | x) and saved(x, q̄) of the queries that the typed text begins."""
+        begun = [q for q, text in enumerate(QUERIES) if text.startswith(typed)]
+        searches = {q: float(self.policy.retriever.popularity[q]) for q in begun}
+        shortest = next(
+            end
+            for end in range(len(typed) + 1)
+            if [q for q, text in enumerate(QUERIES) if text.startswith(typed[:end])] == begun
+        )
+        return {
+            q: (
+                searches[q] / sum(searches.values()),
+                0.0 if QUERIES[q] == typed else (len(QUERIES[q]) - max(shortest, 1)) / len(QUERIES[q]),
+            )
+            for q in begun
+        }
+
+    def shares(self, typed: str, listed: list[int]) -> list[float]:
+        """The share of each suggestion in V: straight from the formula."""
+        members = self.members(typed)
+        accepted = [[self.acceptance(typed, m, q) for q in range(len(QUERIES))] for m in members]
+        gain = [
+            [
+                self.worth(m) * (self.utility(m, q) - 1) + self.policy.keystroke_value * saved
+                for q in range(len(QUERIES))
+            ]
+            for m, (_, saved) in members.items()
+        ]
+        probability = [chance for chance, _ in members.values()]
+        return shares(probability, accepted, gain, self.policy.acceptance.reading.tolist(), listed)
+
+
+def first_ten(page: dict[int, float]) -> dict[int, float]:
+    return dict(sorted(page.items(), key=lambda item: -item[1])[:10])
+
+
+def cosine(one: dict[int, float], other: dict[int, float]) -> float:
+    lengths = [math.sqrt(sum(p * p for p in page.values())) for page in (one, other)]
+    return sum(p * other.get(a, 0.0) for a, p in one.items()) / (lengths[0] * lengths[1])
+
+
+def lists(policy: ListPolicy, texts: Texts, k: int = SHOWN, mode: str = ANY) -> list[list[tuple[int, float]]]:
+    """One list of (query, score) for each text."""
+    found = policy.complete(from_prefixes(texts), k, mode=mode)
+    result: list[list[tuple[int, float]]] = [[] for _ in texts]
+    for row, query, score in zip(found.context, found.query, found.score, strict=True):
+        result[row].append((int(query), float(score)))
+    return result
+
+
+@pytest.mark.parametrize("value", [0.0, None, 3.0])
+@pytest.mark.parametrize("mode", MODES)
+def test_scores_are_those_of_the_formula(
+    value: float | None, mode: str, policy: ListPolicy, slow: Slow
+) -> None:
+    """From texts to scores: a, û, P(q̄ | x), saved and worth are computed anew."""
+    if value is not None:
+        policy = replace(policy, keystroke_value=value)
+        slow = replace(slow, policy=policy)
+    compared = 0
+    for typed, found in zip(PREFIXES, lists(policy, PREFIXES, mode=mode), strict=True):
+        expected = slow.shares(typed, [query for query, _ in found])
+        np.testing.assert_allclose([score for _, score in found], expected, rtol=1e-4, atol=1e-6)
+        compared += len(found)
+    assert compared > (50 if value != 0.0 else 5)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_no_single_change_to_a_list_is_worth_more(mode: str, policy: ListPolicy, slow: Slow) -> None:
+    """Leaving one out, or another in its place, gains no more than the 1 % that is given to what is searched more."""
+    for typed, found in zip(PREFIXES[::4], lists(policy, PREFIXES[::4], mode=mode), strict=True):
+        listed = [query for query, _ in found]
+        whole = sum(slow.shares(typed, listed))
+        may = [
+            q
+            for q, text in enumerate(QUERIES)
+            if text != typed and q not in listed and (mode == ANY or text.startswith(typed))
+        ]
+        others = [[*listed[:j], *listed[j + 1 :]] for j in range(len(listed))]
+        others += [[*listed[:j], q, *listed[j + 1 :]] for j in range(len(listed)) for q in may]
+        for other in others:
+            of_each = slow.shares(typed, other)
+            assert min(of_each, default=0) < 0 or sum(of_each) <= whole * 1.011 + 1e-4
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_score_is_positive_and_no_query_is_listed_twice(mode: str, policy: ListPolicy) -> None:
+    for value in (0.0, 0.1, 1.0, 5.0):
+        for found in lists(replace(policy, keystroke_value=value), [*PREFIXES, *GUESSES], mode=mode):
+            assert all(score > 0 for _, score in found)
+            assert len({policy.queries.look[query] for query, _ in found}) == len(found)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_list_does_not_depend_on_how_many_are_asked_for(mode: str, policy: ListPolicy) -> None:
+    texts = [*PREFIXES, *GUESSES]
+    for k in (1, 3, 9, 15, 18, 24, 25, 200):
+        for fewer, ten in zip(lists(policy, texts, k, mode), lists(policy, texts, SHOWN, mode), strict=True):
+            assert fewer[:SHOWN] == ten[:k]
+
+
+def test_a_list_is_the_same_alone_in_any_order_and_with_threads(policy: ListPolicy, shop: Shop) -> None:
+    texts = [*PREFIXES, *GUESSES] * 3
+    together = lists(policy, texts)
+    assert lists(policy, texts[::-1]) == together[::-1]
+    assert [lists(policy, [text])[0] for text in texts[:40]] == together[:40]
+    assert lists(stage.load_lists(shop.folders, threads=3), texts) == together
+
+
+def test_mode_prefix_lists_only_continuing_queries(policy: ListPolicy) -> None:
+    for typed, found in zip(PREFIXES, lists(policy, PREFIXES, mode=PREFIXED), strict=True):
+        assert all(QUERIES[query].startswith(typed) for query, _ in found)
+    for found in lists(policy, ["lx", "steel la", "zzz"], mode=PREFIXED):
+        assert found == []
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_typed_query_is_not_suggested(mode: str, policy: ListPolicy) -> None:
+    for number, found in enumerate(lists(policy, QUERIES, mode=mode)):
+        assert number not in [query for query, _ in found]
+
+
+def test_nothing_is_saved_where_all_is_typed(policy: ListPolicy) -> None:
+    intents = policy.retriever.intents(from_prefixes(["laptop steel", "laptop stee", "laptop"]))
+    members = policy.members(intents, np.array([12, 11, 6]))
+    saved = [
+        dict(zip(members.rows.values[at].tolist(), members.saved[at].tolist(), strict=True))
+        for at in map(members.rows.span, range(3))
+    ]
+    steel, laptop = QUERIES.index("laptop steel"), QUERIES.index("laptop")
+    assert saved[0][steel] == 0
+    assert saved[1][steel] == pytest.approx((12 - len("laptop st")) / 12)
+    assert saved[2][laptop] == 0
+    assert saved[2][steel] == pytest.approx((12 - len("lap")) / 12)
+    np.testing.assert_allclose(
+        np.bincount(members.rows.owner, weights=members.probability), np.ones(3), rtol=1e-6
+    )
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_texts_of_the_same_prefix_group_have_the_same_list(mode: str, policy: ListPolicy) -> None:
+    groups = group_prefixes(QUERIES)
+    found = lists(policy, groups.typed, mode=mode)
+    examples = lists(policy, groups.example, mode=mode)
+    assert found == [examples[group] for group in groups.group.tolist()]
+
+
+def test_a_larger_keystroke_value_never_takes_more_keystrokes(policy: ListPolicy) -> None:
+    queries = np.repeat(np.arange(len(QUERIES)), 2).astype(np.int64)
+    keystrokes = Keystrokes.of([QUERIES[query] for query in queries.tolist()])
+    typed = []
+    for value in (0.0, 0.2, 0.8, 3.0, 10.0):
+        candidates = replace(policy, keystroke_value=value).complete(from_prefixes(keystrokes.texts), SHOWN)
+        shown = lists_shown(candidates, keystrokes.texts, policy)
+        typed.append(expected_characters(policy, queries, keystrokes, shown))
+    assert typed[-1] < typed[0]
+    for fewer, more in zip(typed[1:], typed, strict=False):
+        assert fewer <= more * 1.01
+
+
+def test_the_scores_of_one_person_are_those_of_the_takers(policy: ListPolicy) -> None:
+    for typed in ("l", "lap", "laptop", "lamo", "steel la"):
+        found = lists(policy, [typed])[0]
+        takers = policy.takers(from_prefixes([typed]), np.array([query for query, _ in found], np.int32))
+        for place, (_, score) in enumerate(found):
+            assert takers.value(place).sum() == pytest.approx(score, rel=1e-4, abs=1e-7)
+        assert (takers.takes.sum(axis=1) <= 1 + 1e-9).all()
+
+
+def test_slots_and_lists_agree_on_acceptance(policy: ListPolicy, slow: Slow) -> None:
+    """The acceptance of typing sessions, of lists and of the formula is one."""
+    queries = np.arange(len(QUERIES), dtype=np.int64)
+    keystrokes = Keystrokes.of(QUERIES)
+    shown = lists_shown(policy.complete(from_prefixes(keystrokes.texts), SHOWN), keystrokes.texts, policy)
+    slots = Slots.of(keystrokes, shown)
+    accepted = policy.accepted(queries, slots)
+    for slot in range(0, len(accepted), 7):
+        typed = keystrokes.texts[keystrokes.text[slots.keystroke[slot]]]
+        expected = slow.acceptance(typed, int(slots.session[slot]), int(slots.suggested[slot]))
+        assert accepted[slot] == pytest.approx(expected, rel=1e-4)
+
+
+def test_a_misspelt_text_is_accepted_less(policy: ListPolicy) -> None:
+    intents = policy.retriever.intents(from_prefixes(["lamo"]))
+    assert SOURCES[intents.source[0]] == "typo"
+    listed = np.array([QUERIES.index("lamp steel"), QUERIES.index("lock steel")], np.int32)
+    takers = policy.takers(from_prefixes(["lamo"]), listed)
+    at = takers.intended.tolist().index(QUERIES.index("lamp small"))
+    slow = Slow.of(policy)
+    expected = slow.acceptance("lamo", QUERIES.index("lamp small"), QUERIES.index("lamp steel"))
+    assert takers.takes[at, 0] == pytest.approx(expected * policy.acceptance.reading[0], rel=1e-4)
