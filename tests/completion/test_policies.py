@@ -128,9 +128,7 @@ class TestEveryPolicy:
         proposed = policy.retriever.retrieve(from_prefixes(PREFIXES), wide)
         listed = policy.complete(from_prefixes(PREFIXES), wide)
         pairs, of_retriever = ({(c, q) for c, q, _ in rows(lists)} for lists in (listed, proposed))
-        assert (
-            pairs <= of_retriever if name == "diverse" else pairs == of_retriever
-        )  # without near-duplicates
+        assert pairs == of_retriever
 
 
 def test_blocks_of_contexts_give_the_same(

@@ -17,11 +17,13 @@ from odd_texts import ODD
 from runs import Made
 from wayword.completion.completion import Completion
 from wayword.completion.popular import popularity
+from wayword.completion.suggested_queries import HIDDEN
 from wayword.config import Config, IndexConfig
 from wayword.engines import tables
 from wayword.errors import WaywordError, WorkspaceError
 from wayword.index import block_list, versions
 from wayword.index.build import build
+from wayword.index.index import Index
 from wayword.index.overrides import FILE, Overrides
 from wayword.logs import contexts_stage as contexts
 from wayword.logs.splits import SPLITS
@@ -414,7 +416,7 @@ def test_the_same_workspace_gives_the_same_bytes(copied: Path, undisturbed: Made
 
 
 OWN = {"video of my dog rex": "alone", "ann.lee@example.org video": "", "video 4111 1111 1111 1111": ""}
-SECRETS = ("ann lee@", "4111 1", "bob ray@")
+SECRETS = ("ann lee@", "4111", "bob ray@")
 
 
 @pytest.mark.parametrize("column", ["context", "recorded"])
@@ -457,6 +459,70 @@ def test_queries_of_few_people_and_private_ones_are_withheld(
         with pytest.raises(Unknown, match=asked):
             explain(served, "v", asked)
     assert served.complete("video of my dog", 5) == served.complete("video of my dox", 5)
+
+
+VARIANTS = {"lamp red": 90, "red lamp": 40, "red shoe": 40, "blue shoe": 40}
+"""Queries and their searches; the first two are one suggestion."""
+
+
+def _variants(folder: Path, alone: str = "", without_results: str = "") -> Workspace:
+    """A log in which one user only searched for the query `alone`, and the engine returns nothing for another."""
+    rankings = [
+        {"query": query, "document": f"{query.replace('red', '').strip()} {(shift + rank) % 4}", "rank": rank}
+        for shift, query in enumerate(VARIANTS)
+        for rank in range(1, 5)
+        if query != without_results
+    ]
+    clicks = [
+        {"search_id": f"{query} {n}", "user": "ann" if query == alone else f"u{n % 20}", **page[n % 4]}
+        for query, searches in VARIANTS.items()
+        if (page := [row for row in rankings if row["query"] == query])
+        for n in range(searches)
+    ]
+    clicks += [
+        {"search_id": f"{without_results} {n}", "user": f"u{n % 20}", "query": without_results}
+        for n in range(VARIANTS.get(without_results, 0))
+    ]
+    for rows, name in ((rankings, "rankings"), (clicks, "clicks")):
+        pq.write_table(_table(rows), folder / f"{name}.parquet")
+    config = Config.parse({"evaluation": {"bootstrap": 10, "sessions": 10}, "index": {"min_users": 2}})
+    return run(
+        folder / "clicks.parquet", folder / "rankings.parquet", out=folder / "w", config=config, lenient=True
+    )
+
+
+def _row(index: Index, text: str, name: str) -> int:
+    """The number of entries that a file of the stored policy has about a query."""
+    number = sorted(VARIANTS).index(text)
+    offsets = np.load(next((index._folder / "live").glob(f"{name}*offsets*.npy")))
+    return int(offsets[number + 1] - offsets[number])
+
+
+def test_a_withheld_variant_is_in_no_list_and_cannot_be_recovered(tmp_path: Path) -> None:
+    workspace = _variants(tmp_path, alone="red lamp")
+    completer = Completer.open(workspace)
+    for typed in ("r", "red", "red l", "lamp", "blue", "lmap", "zzz"):
+        for mode in MODES:
+            assert {c.query for c in completer.complete(typed, mode=mode)} <= {*VARIANTS} - {"red lamp"}
+    assert [c.query for c in completer.complete("red", mode="prefix")] == ["red shoe"]
+    assert _mentions(workspace.path, "red lamp") == []
+    for name in ("word_forms", "pages"):
+        assert _row(completer.index, "red lamp", name) == 0
+        assert _row(completer.index, "lamp red", name) > 0
+    live = completer.index._folder / "live"
+    number = sorted(VARIANTS).index("red lamp")
+    assert np.load(live / "shown_as.npy")[number] == HIDDEN
+    assert np.load(live / "group.npy").tolist().count(number) == 1  # no variant of it is known
+    assert set(json.loads((live / "acceptance.json").read_text())) == {"coefficients", "reading"}
+    assert set(json.loads((live / "list_policy.json").read_text())) == {"keystroke_value"}
+
+
+def test_a_variant_that_finds_nothing_is_not_the_one_that_is_shown(tmp_path: Path) -> None:
+    completer = Completer.open(_variants(tmp_path, without_results="lamp red"))
+    for typed in ("r", "red", "lamp"):
+        for mode in MODES:
+            assert "" not in {c.query for c in completer.complete(typed, mode=mode)}
+    assert "red lamp" in {c.query for c in completer.complete("r")}
 
 
 def _shown(workspace: Workspace) -> set[str]:

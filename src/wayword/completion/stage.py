@@ -105,7 +105,7 @@ def write(
     searches = popularity(at["rankings"], "retriever", "ranker")
     pages = pages_by_rank(graph.exposure, len(texts))
     decided, unknown = variants_table.read_corrections(corrections.opened, texts) if corrections else ({}, [])
-    variants = Variants.of(texts, searches, pages, corrections=decided)
+    variants = Variants.of(texts, searches, pages, returned, decided)
     pq.write_table(variants_table.as_table(texts, variants, searches), out / VARIANTS)
     words = QueryWords.of(texts, word_forms)
     suggested = SuggestedQueries(words, pages, matcher.spelling, variants.group, variants.shown_as)
