@@ -172,7 +172,7 @@ def test_the_source_of_a_completion_says_how_the_text_was_understood(shop: Shop)
     ("ask", "message"),
     [
         (lambda c: c.complete("l", mode="exact"), "Found mode 'exact'; expected one of any, prefix"),
-        (lambda c: c.complete("l", policy="diverse"), "Found policy 'diverse'; expected one of random, popular"),
+        (lambda c: c.complete("l", policy="diverse"), "Found policy 'diverse'; expected one of popular, expected, wayword"),
     ],
 )
 def test_a_wrong_question_is_said_clearly(
