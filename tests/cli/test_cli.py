@@ -120,7 +120,9 @@ def test_evaluate_json_has_exactly_the_promised_rows(undisturbed: Made) -> None:
     assert all(list(row) == ["policy", "metric", "k", "value", "low", "high", "n"] for row in rows)
     single = ("logged", "oracle")
     expected = {("utility", p, k) for p in NAMES for k in ((1,) if p in single else (1, 5, 10))}
-    expected |= {("list_utility", p, k) for p in NAMES if p not in single for k in (1, 5, 10)}
+    lists = [p for p in NAMES if p not in single]
+    expected |= {(metric, p, k) for metric in ("list_utility", "mrr", "success") for p in lists for k in (1, 5, 10)}
+    expected |= {(metric, p, 10) for metric in ("found", "keystrokes", "taken") for p in lists}
     assert {(row["metric"], row["policy"], row["k"]) for row in rows} == expected
     assert len(rows) == len(expected)
     assert {"logged", "random", "popular", "retriever", "unbiased", "expected", "wayword", "oracle"} == set(
@@ -218,8 +220,7 @@ def test_one_json_object_per_line_whatever_is_typed(end: bytes, last: bool, undi
             {"query": c.query, "score": c.score, "source": c.source} for c in completer.complete(text, 4)
         ]
         assert answer["completions"] == expected
-        scores = [c["score"] for c in answer["completions"]]
-        assert scores == sorted(scores, reverse=True)
+        assert all(c["score"] > 0 for c in answer["completions"])
 
 
 def test_a_line_without_end_is_not_read_whole(undisturbed: Made) -> None:

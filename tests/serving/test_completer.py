@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 import shutil
 import threading
 import time
@@ -180,14 +181,17 @@ def test_a_deleted_query_is_in_no_file_of_the_next_index(copied: Path) -> None:
     assert served.complete("vi", 10)
 
 
+CHECKED = re.compile(rb'"(?:bytes|sha256)": [^,\n]+')
+"""Sizes and checksums of the receipt `artefact.json`: one in 25 indexes has four given digits in a checksum."""
+
+
 def _mentions(path: Path, text: str) -> list[str]:
     folder = versions.current(path / "index")
     code_points = np.array([*map(ord, text)], np.int32).tobytes()
-    return [
-        str(file)
-        for file in folder.rglob("*")
-        if file.is_file() and (text.encode() in file.read_bytes() or code_points in file.read_bytes())
-    ]
+    contents = {str(file): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+    receipt = str(folder / "artefact.json")
+    contents[receipt] = CHECKED.sub(b"", contents[receipt])
+    return [file for file, held in contents.items() if text.encode() in held or code_points in held]
 
 
 # --- what may be shown
