@@ -11,6 +11,8 @@ import wayword
 from wayword.config import COMPARED
 from wayword.engines import tables
 from wayword.paper import pecos_model
+from wayword.pipeline import load_policies
+from wayword.serving.policy_completer import PolicyCompleter
 
 QUICK: dict[str, dict[str, Any]] = {
     "retriever": {"candidates": 10},

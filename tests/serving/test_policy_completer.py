@@ -58,6 +58,7 @@ def test_scores_never_rise_along_a_list(policy: str, completer: PolicyCompleter)
     for found in completer.complete_many([*ODD, *"abcdefghijklmnopqrstuvwxyz"], 1000, policy=policy):
         scores = [c.score for c in found]
         assert scores == sorted(scores, reverse=True)
+        assert len({c.query for c in found}) == len(found)
 
 
 def test_each_suggestion_of_a_list_adds_to_its_value(completer: PolicyCompleter) -> None:
@@ -69,7 +70,7 @@ def test_each_suggestion_of_a_list_adds_to_its_value(completer: PolicyCompleter)
     assert alone == [found[:10] for found in listed]
     lengths = list(map(len, completer.complete_many(typed, 1000, policy="expected")))
     assert sum(map(len, listed)) < sum(lengths)
-        assert len({c.query for c in found}) == len(found)
+    assert all(len({c.query for c in found}) == len(found) for found in listed)
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,7 @@ def _policies(
     shown_as = np.where(hidden | hidden[known.shown_as], HIDDEN, known.shown_as).astype(np.int32)
     policy = replace(whole, queries=replace(known, shown_as=shown_as))
     if not private.any():
-        return policy, policy
+        return policy, replace(policy, retriever=public)
     words, pages = known.words.words, known.pages
     without = replace(
         policy.queries,
