@@ -117,8 +117,9 @@ class TestEveryPolicy:
     def test_a_shorter_list_is_the_beginning_of_a_longer_one(
         self, policies: dict[str, UnfilteredPolicy], name: str
     ) -> None:
-        short, long = (policies[name].complete(from_prefixes(PREFIXES), k) for k in (2, 7))
+        short, long, longest = (policies[name].complete(from_prefixes(PREFIXES), k) for k in (2, 7, 60))
         assert rows(long.top(2)) == rows(short)
+        assert rows(longest.top(7)) == rows(long)
 
     def test_no_context_no_candidate(self, policies: dict[str, UnfilteredPolicy], name: str) -> None:
         candidates = policies[name].complete(from_prefixes([]), 5)
@@ -145,7 +146,7 @@ def test_lists_are_chosen_from_the_pool_and_each_suggestion_once(
     assert isinstance(policy, ListPolicy)
     contexts = from_prefixes(PREFIXES)
     for mode in MODES:
-        pool = policy.pool(contexts, policy.retriever.intents(contexts), POOL, mode)
+        pool = policy.pool(contexts, policy.retriever.intents(contexts), mode)
         listed = policy.complete(contexts, POOL, mode=mode)
         possible = set(zip(pool.owner.tolist(), pool.values.tolist(), strict=True))
         pairs = set(zip(listed.context.tolist(), listed.query.tolist(), strict=True))

@@ -81,7 +81,7 @@ class ListPolicy:
         intents = self.retriever.intents(contexts)
         typed = code_points(contexts[PREFIX].to_pylist())
         members = self.members(intents, typed.lengths)
-        pool = self.pool(contexts, intents, k, mode)
+        pool = self.pool(contexts, intents, mode)
         query, value = self._best(contexts, intents, members, pool, typed, max(k, SHOWN))
         query, value = query[:, :k], value[:, :k]
         filled = query >= 0
@@ -136,10 +136,13 @@ class ListPolicy:
         )
         return shared
 
-    def pool(self, contexts: pa.Table, intents: Intents, k: int, mode: str) -> CompressedRows:
-        """Return the queries that may be suggested for each text: useful and probable ones, each suggestion once."""
-        useful = self.retriever.score(contexts, intents, max(USEFUL, k), intents.within(mode))
-        probable = self.retriever.most_probable(intents, max(PROBABLE, k), mode)
+    def pool(self, contexts: pa.Table, intents: Intents, mode: str) -> CompressedRows:
+        """Return the queries that may be suggested for each text: useful and probable ones, each suggestion once.
+
+        It does not depend on the number asked for, so neither does the list.
+        """
+        useful = self.retriever.score(contexts, intents, USEFUL, intents.within(mode))
+        probable = self.retriever.most_probable(intents, PROBABLE, mode)
         context = np.concatenate([useful.context, probable.context]).astype(np.int64)
         query = np.concatenate([useful.query, probable.query])
         shown = self.queries.shown_as[query]

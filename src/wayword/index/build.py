@@ -124,8 +124,10 @@ def _policies(
     known, private = whole.queries, queries.private
     nameless = np.fromiter((not text for text in queries.shown), bool, len(queries.shown))
     hidden = private | ~queries.showable | nameless
-    shown_as = np.where(hidden | hidden[known.shown_as], HIDDEN, known.shown_as).astype(np.int32)
-    policy = replace(whole, queries=replace(known, shown_as=shown_as))
+    policy = whole
+    if hidden.any():
+        shown_as = np.where(hidden | hidden[known.shown_as], HIDDEN, known.shown_as).astype(np.int32)
+        policy = replace(whole, queries=replace(known, shown_as=shown_as))
     if not private.any():
         return policy, replace(policy, retriever=public)
     words, pages = known.words.words, known.pages
