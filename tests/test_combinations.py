@@ -11,6 +11,8 @@ import wayword
 from wayword.config import COMPARED
 from wayword.engines import tables
 from wayword.paper import pecos_model
+from wayword.pipeline import load_policies
+from wayword.serving.policy_completer import PolicyCompleter
 
 QUICK: dict[str, dict[str, Any]] = {
     "retriever": {"candidates": 10},
@@ -30,12 +32,15 @@ def settings(**changes: dict[str, Any]) -> wayword.Config:
 
 
 def check(workspace: wayword.Workspace, prefix: str, mode: str = "any") -> list[str]:
-    """Every policy has its estimates, the logged one is 1, and a prefix gets completions, best first."""
+    """Every policy has its estimates, the logged one is 1, and a prefix gets completions that are worth something."""
     values = {(row["policy"], row["k"]): row["value"] for row in wayword.estimates(workspace)}
     assert {policy for policy, _ in values} == POLICIES
     assert values["logged", 1] == 1.0
     completions = wayword.Completer.open(workspace).complete(prefix, k=5, mode=mode)
-    scores = [completion.score for completion in completions]
+    assert completions
+    assert all(completion.score > 0 for completion in completions)
+    single = PolicyCompleter.open(workspace, load_policies).complete(prefix, 5, policy="expected", mode=mode)
+    scores = [completion.score for completion in single]
     assert scores
     assert scores == sorted(scores, reverse=True)
     return [completion.query for completion in completions]

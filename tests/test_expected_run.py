@@ -1,7 +1,6 @@
 """From a log to the expected-utility policy in both modes: what the estimates hold, and that it is what is served."""
 
 from collections.abc import Callable
-from itertools import pairwise
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -15,16 +14,16 @@ import reference
 import shop as small
 from shop import Shop
 from wayword import Config, run
+from wayword.completion.acceptance import PRIOR
 from wayword.completion.candidates import Candidates
-from wayword.completion.policies import Expected
+from wayword.completion.list_policy import ListPolicy
 from wayword.config import COMPARED
 from wayword.demand.artefact import DEMAND
 from wayword.engines import tables
 from wayword.errors import LogError, WaywordError
-from wayword.evaluation.stage import DIAL
 from wayword.logs.contexts import from_prefixes
 from wayword.pipeline import load_policies
-from wayword.report.estimates import dial_of, differences_of, estimates_of
+from wayword.report.estimates import differences_of, estimates_of
 from wayword.request import ANY, MODES, PREFIXED
 from wayword.serving.completer import Completer
 from wayword.serving.policy_completer import PolicyCompleter
@@ -111,43 +110,6 @@ def test_recall_is_told_for_each_source_and_all_together(shop: Shop) -> None:
     assert found["fuzzy"] == 0.0  # every test prefix begins some query
 
 
-def test_the_dial_goes_from_utility_to_acceptance(shop: Shop) -> None:
-    rows = dial_of(shop.workspace)
-    assert [(row["acceptance"], row["k"]) for row in rows] == [(share, k) for share in DIAL for k in CUTOFFS]
-    found = {(row["acceptance"], row["k"]): row for row in rows}
-    estimated = values(shop.workspace, ANY)
-    for k in CUTOFFS:
-        assert found[0.0, k]["utility"] == pytest.approx(estimated["expected", k], rel=1e-9)
-    assert found[1.0, 1]["success"] > found[0.0, 1]["success"]
-    assert found[1.0, 1]["utility"] < found[0.0, 1]["utility"]
-    for share in DIAL:
-        assert found[share, 1]["mrr"] == found[share, 1]["success"]
-        for one, other in pairwise(CUTOFFS):
-            assert found[share, one]["success"] <= found[share, other]["success"]
-
-
-@pytest.mark.parametrize("share", [0.25, 1.0])
-def test_a_place_of_the_dial_by_counting(shop: Shop, share: float) -> None:
-    """Over the test searches with a click, whose own query is sought in the dialled list."""
-    policy = load_policies(shop.folders, small.CONFIG)["expected"]
-    assert isinstance(policy, Expected)
-    typed = tables.read(shop.workspace.folder("contexts"), "contexts").select(["prefix"])
-    listed = Expected(policy.retriever, acceptance=share).complete(typed, 10)
-    searches = [s for s in shop.searches("test") if s.clicks]
-    by_context: dict[int, list[int]] = {}
-    for context, query in zip(listed.context.tolist(), listed.query.tolist(), strict=True):
-        by_context.setdefault(context, []).append(query)
-    hits = [s.query in by_context.get(s.context, [])[:5] for s in searches]
-    row = next(r for r in dial_of(shop.workspace) if (r["acceptance"], r["k"]) == (share, 5))
-    assert row["success"] == pytest.approx(np.mean(hits))
-    ranks = [
-        by_context.get(s.context, [])[:5].index(s.query) + 1
-        for s, hit in zip(searches, hits, strict=True)
-        if hit
-    ]
-    assert row["mrr"] == pytest.approx(sum(1 / r for r in ranks) / len(searches))
-
-
 def test_a_log_without_truth_has_no_ceiling_and_no_recall(shop: Shop, tmp_path: Path) -> None:
     workspace = run(
         shop.data / "clicks.parquet", shop.data / "rankings.parquet", out=tmp_path, config=small.CONFIG
@@ -206,31 +168,14 @@ def test_the_source_of_a_completion_says_how_the_text_was_understood(shop: Shop)
     }
 
 
-def test_acceptance_turns_the_served_list(shop: Shop) -> None:
-    completer = PolicyCompleter.open(shop.workspace, load_policies)
-    assert completer.complete("l", acceptance=0.0) == completer.complete("l")
-    policy = load_policies(shop.folders, small.CONFIG)["expected"]
-    assert isinstance(policy, Expected)
-    contexts = from_prefixes(["lo"])
-    probable = policy.retriever.most_probable(policy.retriever.intents(contexts), 3).query.tolist()
-    turned = completer.complete("lo", 3, acceptance=1.0, mode="prefix")
-    assert [c.query for c in turned] == [small.QUERIES[q] for q in probable]
-    assert turned[0].score == pytest.approx(1.0)
-    half = completer.complete("lo", 3, policy="diverse", acceptance=0.5)
-    assert len({c.query for c in half}) == 3
-
-
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
         (lambda c: c.complete("l", mode="exact"), "Found mode 'exact'; expected one of any, prefix"),
         (
-            lambda c: c.complete("l", acceptance=2.0),
-            "Found acceptance = 2.0; expected a number between 0 and 1",
+            lambda c: c.complete("l", policy="diverse"),
+            "Found policy 'diverse'; expected one of popular, expected, wayword",
         ),
-        (lambda c: c.complete("l", acceptance=-1.0), "Found acceptance = -1.0"),
-        (lambda c: c.complete("l", acceptance=float("nan")), "Found acceptance = nan"),
-        (lambda c: c.complete("l", policy="popular", acceptance=0.5), "'popular' has no dial"),
     ],
 )
 def test_a_wrong_question_is_said_clearly(
@@ -305,10 +250,19 @@ def test_a_single_query_completes_itself(tmp_path: Path) -> None:
     rankings = pages(["lamp"])
     workspace = start(tmp_path, log_of(rankings, 40), rankings)
     finite(workspace)
+    completer = PolicyCompleter.open(workspace, load_policies)
+    lists = load_policies(
+        {stage: workspace.folder(stage) for stage in workspace.manifest["stages"]}, workspace.config
+    )["wayword"]
+    assert isinstance(lists, ListPolicy)
+    saved = lists.keystroke_value * 3 / 4  # all who typed "l" intend it
     for mode in MODES:
-        (found,) = PolicyCompleter.open(workspace, load_policies).complete("la", mode=mode)
+        (found,) = completer.complete("la", mode=mode, policy="expected")
         assert found.query == "lamp"
         assert found.score == pytest.approx(1.0, rel=1e-4)
+        (found,) = completer.complete("la", mode=mode, policy="wayword")
+        assert found.query == "lamp"
+        assert found.score == pytest.approx(PRIOR.reading[0] * saved, rel=1e-4)
 
 
 def test_a_part_of_the_training_log_without_a_click_is_no_trouble(tmp_path: Path) -> None:
@@ -421,10 +375,10 @@ def test_recorded_prefixes_run_through_and_are_served(tmp_path: Path) -> None:
     finite(workspace)
     completer = PolicyCompleter.open(workspace, load_policies)
     assert "washing machine" in {c.query for c in completer.complete("wm")}
-    for acceptance in (0.0, 0.5, 1.0):
-        shown = [c.query for c in completer.complete("wm", mode="prefix", acceptance=acceptance)]
+    for policy in ("expected", "wayword"):
+        shown = [c.query for c in completer.complete("wm", mode="prefix", policy=policy)]
         assert shown == ["wmx"]
-    assert completer.complete("wm", acceptance=1.0)[0].query == "washing machine"
+    assert completer.complete("wm", policy="wayword")[0].query == "washing machine"
 
 
 @pytest.mark.parametrize("measure", ["dcg", "mrr"])

@@ -57,6 +57,8 @@ STAGES = (
     "index",
 )
 LEARNED = STAGES[4:]
+SETTINGS = Path(__file__).parent / "settings"
+"""Files that settings name."""
 PREFIXES = ["", "v", "video", "mail cl", "no such thing"]
 
 RERUN: dict[str, tuple[Any, tuple[str, ...]]] = {
@@ -71,6 +73,9 @@ RERUN: dict[str, tuple[Any, tuple[str, ...]]] = {
     "propensity.alpha": (0.5, ("propensity", *LEARNED)),
     "demand.max_pairs": (1000, ("demand", "completion", "estimates", "index")),
     "demand.seed": (1, ("demand", "completion", "estimates", "index")),
+    "completion.keystroke_value": (0.5, ("completion", "estimates", "index")),
+    "completion.acceptance": (str(SETTINGS / "acceptance.json"), ("completion", "estimates", "index")),
+    "completion.variants": (str(SETTINGS / "variants.csv"), ("completion", "estimates", "index")),
     "retriever.max_leaf": (50, ("retriever", "ranker", "estimates")),
     "retriever.max_instances": (50, ("retriever", "ranker", "estimates")),
     "retriever.seed": (1, ("retriever", "ranker", "estimates")),
@@ -90,13 +95,13 @@ RERUN: dict[str, tuple[Any, tuple[str, ...]]] = {
     "ranker.max_contexts": (200, ("ranker", "estimates")),
     "ranker.seed": (1, ("ranker", "estimates")),
     "evaluation.compare": (("popular", "unbiased"), ("estimates",)),
+    "evaluation.sessions": (20, ("estimates",)),
     "evaluation.bootstrap": (20, ("estimates",)),
     "evaluation.level": (0.9, ("estimates",)),
     "evaluation.max_ratio": (10.0, ("estimates",)),
     "evaluation.max_weight": (10.0, ("estimates",)),
     "evaluation.seed": (1, ("estimates",)),
     "index.policy": ("expected", ("estimates", "index")),
-    "index.acceptance": (0.5, ("index",)),
     "index.kept": (11, ("index",)),
     "index.withhold": ("email", ("index",)),
     "index.min_users": (2, ("index",)),
@@ -176,6 +181,8 @@ FILES: dict[str, tuple[str, ...]] = {
     "rankings": STAGES[1:],
     "documents": STAGES[1:],
     "truth": ("estimates",),
+    "acceptance": ("completion", "estimates", "index"),
+    "variants": ("completion", "estimates", "index"),
 }
 """Input → the stages that run again when its content changes."""
 
@@ -185,20 +192,21 @@ FILES: dict[str, tuple[str, ...]] = {
 def test_a_changed_file_reruns_the_stages_that_depend_on_it_and_no_other(
     changed: str, tmp_path: Path
 ) -> None:
-    config = Config.parse({"retriever": {"model": "popular"}, "evaluation": {"compare": COMPARED}})
     files = {name: tmp_path / f"{name}.csv" for name in FILES}
     for file in files.values():
         file.write_text("a\n")
     recorder = Recorder()
 
     def made() -> list[str]:
+        named = {name: str(files[name]) for name in ("acceptance", "variants") if name in files}
+        tables = {"retriever": {"model": "popular"}, "evaluation": {"compare": COMPARED}, "completion": named}
         pipeline.run(
             files["log"],
             files["rankings"],
             documents=files.get("documents"),
             truth=files.get("truth"),
             out=tmp_path / "w",
-            config=config,
+            config=Config.parse(tables),
             reporter=recorder,
         )
         return recorder.made

@@ -14,10 +14,9 @@ from rich.console import Console
 from commands import Finished, wayword
 from runs import Made
 from wayword.completion.policies import NAMES
-from wayword.evaluation.stage import DIAL
 from wayword.pipeline import load_policies
 from wayword.progress import Bars
-from wayword.report.estimates import dial_of, estimates_of
+from wayword.report.estimates import estimates_of
 from wayword.request import MODES
 from wayword.serving.policy_completer import PolicyCompleter
 from wayword.store.workspace import Workspace
@@ -99,10 +98,6 @@ def test_a_wrong_question_to_a_workspace_is_told_on_stderr(undisturbed: Made) ->
         told = wayword(*asked, "--mode", "exact")
         assert _mistake(told) == "error: Found mode 'exact'; expected one of any, prefix."
         assert told.err.count("\n") == 1
-    for acceptance in ("2", "-0.5", "much"):
-        assert "Invalid value for '--acceptance'" in _mistake(wayword(*ask, "--acceptance", acceptance))
-    told = wayword(*ask, "--policy", "popular", "--acceptance", "0.5")
-    assert "'popular' has no dial between utility and acceptance" in _mistake(told)
 
 
 def test_a_setting_that_does_not_exist_is_told_before_any_work(world: Path, tmp_path: Path) -> None:
@@ -125,7 +120,11 @@ def test_evaluate_json_has_exactly_the_promised_rows(undisturbed: Made) -> None:
     assert all(list(row) == ["policy", "metric", "k", "value", "low", "high", "n"] for row in rows)
     single = ("logged", "oracle")
     expected = {("utility", p, k) for p in NAMES for k in ((1,) if p in single else (1, 5, 10))}
-    expected |= {("list_utility", p, k) for p in NAMES if p not in single for k in (1, 5, 10)}
+    lists = [p for p in NAMES if p not in single]
+    expected |= {
+        (metric, p, k) for metric in ("list_utility", "mrr", "success") for p in lists for k in (1, 5, 10)
+    }
+    expected |= {(metric, p, 10) for metric in ("found", "keystrokes", "taken") for p in lists}
     assert {(row["metric"], row["policy"], row["k"]) for row in rows} == expected
     assert len(rows) == len(expected)
     assert {"logged", "random", "popular", "retriever", "unbiased", "expected", "wayword", "oracle"} == set(
@@ -167,27 +166,6 @@ def test_the_modes_differ_and_any_is_the_usual_one(undisturbed: Made) -> None:
     assert usual == anything != onward
 
 
-def test_the_dial_is_a_table_for_people_and_rows_for_programs(undisturbed: Made) -> None:
-    told = wayword("evaluate", undisturbed.path, "--dial", "--json")
-    assert (told.code, told.err) == (0, "")
-    rows = json.loads(told.out)
-    assert rows == dial_of(Workspace.open(undisturbed.path))
-    assert all(list(row) == ["acceptance", "k", "utility", "mrr", "success"] for row in rows)
-    assert [(row["acceptance"], row["k"]) for row in rows] == [
-        (share, k) for share in DIAL for k in (1, 5, 10)
-    ]
-    table = wayword("evaluate", undisturbed.path, "--dial")
-    assert (table.code, table.err) == (0, "")
-    lines = table.out.decode().splitlines()
-    assert max(map(len, lines)) <= 80
-    assert "…" not in table.out.decode()
-    for row in rows:
-        if row["k"] == 10:
-            line = next(line for line in lines if line.startswith(f"│ {row['acceptance']:>4g} │"))
-            assert f" {row['utility']:.3f} " in line
-            assert f" {row['mrr']:.3f} " in line
-
-
 # --- complete
 
 
@@ -202,17 +180,6 @@ def test_in_mode_prefix_every_completion_goes_on_from_the_text(
     assert all(text.startswith("vi") and text != "vi" for text in texts)
     if "popular" not in options:
         assert any(not normalise(c["query"]).startswith("vi") for c in anything["completions"])
-
-
-def test_acceptance_is_that_of_the_completer(undisturbed: Made) -> None:
-    completer = PolicyCompleter.open(undisturbed.path, load_policies)
-    answers = {}
-    for acceptance in (0.0, 0.5, 1.0):
-        told = wayword("complete", undisturbed.path, "v", "--json", "--acceptance", acceptance)
-        (answer,) = _answers(told.out)
-        answers[acceptance] = [c["query"] for c in answer["completions"]]
-        assert answers[acceptance] == [c.query for c in completer.complete("v", acceptance=acceptance)]
-    assert answers[0.0] != answers[1.0]
 
 
 def _answers(out: bytes) -> list[Any]:
@@ -255,8 +222,7 @@ def test_one_json_object_per_line_whatever_is_typed(end: bytes, last: bool, undi
             {"query": c.query, "score": c.score, "source": c.source} for c in completer.complete(text, 4)
         ]
         assert answer["completions"] == expected
-        scores = [c["score"] for c in answer["completions"]]
-        assert scores == sorted(scores, reverse=True)
+        assert all(c["score"] > 0 for c in answer["completions"])
 
 
 def test_a_line_without_end_is_not_read_whole(undisturbed: Made) -> None:

@@ -12,6 +12,7 @@ import shop as small
 from shop import Shop
 from wayword import run
 from wayword.completion.candidates import Candidates
+from wayword.completion.list_policy import ListPolicy
 from wayword.completion.policies import (
     POOL,
     Expected,
@@ -26,6 +27,7 @@ from wayword.paper import pecos_model
 from wayword.paper.policies import Ranked, Shuffled
 from wayword.paper.rankers import RANKERS, Examples
 from wayword.pipeline import load_policies
+from wayword.request import MODES
 
 MEMBERS = (
     *("random", "popular", "retriever", "unbiased", "expected", "wayword"),
@@ -95,7 +97,10 @@ class TestEveryPolicy:
             of_context = candidates.context == context
             assert of_context.sum() <= k
             assert len(set(candidates.query[of_context].tolist())) == of_context.sum()
-            assert (np.diff(candidates.score[of_context]) <= 0).all()
+            if name == "wayword":  # a list is chosen as a whole: its score is a share of the list's value
+                assert (candidates.score[of_context] > 0).all()
+            else:
+                assert (np.diff(candidates.score[of_context]) <= 0).all()
         unknown = set() if "pecos" in name else {PREFIXES.index("x")}  # the tree is not prefix-exact
         assert set(candidates.context.tolist()) == set(range(len(PREFIXES))) - unknown
 
@@ -112,8 +117,9 @@ class TestEveryPolicy:
     def test_a_shorter_list_is_the_beginning_of_a_longer_one(
         self, policies: dict[str, UnfilteredPolicy], name: str
     ) -> None:
-        short, long = (policies[name].complete(from_prefixes(PREFIXES), k) for k in (2, 7))
+        short, long, longest = (policies[name].complete(from_prefixes(PREFIXES), k) for k in (2, 7, 60))
         assert rows(long.top(2)) == rows(short)
+        assert rows(longest.top(7)) == rows(long)
 
     def test_no_context_no_candidate(self, policies: dict[str, UnfilteredPolicy], name: str) -> None:
         candidates = policies[name].complete(from_prefixes([]), 5)
@@ -123,14 +129,34 @@ class TestEveryPolicy:
         self, policies: dict[str, UnfilteredPolicy], name: str
     ) -> None:
         policy = policies[name]
+        if isinstance(policy, ListPolicy):
+            pytest.skip("it chooses from a pool: see the next test")
         assert isinstance(policy, Ranked | RetrieverPolicy | Shuffled | Expected)
         wide = POOL if isinstance(policy, Expected) else small.CONFIG.retriever.candidates
         proposed = policy.retriever.retrieve(from_prefixes(PREFIXES), wide)
         listed = policy.complete(from_prefixes(PREFIXES), wide)
         pairs, of_retriever = ({(c, q) for c, q, _ in rows(lists)} for lists in (listed, proposed))
-        assert (
-            pairs <= of_retriever if name == "diverse" else pairs == of_retriever
-        )  # without near-duplicates
+        assert pairs == of_retriever
+
+
+def test_lists_are_chosen_from_the_pool_and_each_suggestion_once(
+    policies: dict[str, UnfilteredPolicy],
+) -> None:
+    policy = policies["wayword"]
+    assert isinstance(policy, ListPolicy)
+    contexts = from_prefixes(PREFIXES)
+    for mode in MODES:
+        pool = policy.pool(contexts, policy.retriever.intents(contexts), mode)
+        listed = policy.complete(contexts, POOL, mode=mode)
+        possible = set(zip(pool.owner.tolist(), pool.values.tolist(), strict=True))
+        pairs = set(zip(listed.context.tolist(), listed.query.tolist(), strict=True))
+        assert pairs <= possible
+        assert 0 < len(pairs) < len(possible)  # a list may be short
+        groups = [
+            (context, int(policy.queries.group[query]))
+            for context, query in zip(listed.context.tolist(), listed.query.tolist(), strict=True)
+        ]
+        assert len(set(groups)) == len(groups)
 
 
 def test_blocks_of_contexts_give_the_same(

@@ -5,10 +5,12 @@ import pytest
 
 from runs import Made
 from wayword.completion import expected_utility as graph
+from wayword.config import IndexConfig
 from wayword.engines import tables
 from wayword.errors import WaywordError
+from wayword.index.build import build
 from wayword.serving.completer import Completer, Served
-from wayword.serving.explanation import Unknown, explain
+from wayword.serving.explanation import Taken, Unknown, explain
 from wayword.store.workspace import Workspace
 
 
@@ -17,15 +19,50 @@ def served(undisturbed: Made) -> Served:
     return Completer.open(undisturbed.path).served
 
 
+@pytest.fixture(scope="module")
+def expected(undisturbed: Made, tmp_path_factory: pytest.TempPathFactory) -> Served:
+    """The index of the policy `expected`, whose score is the utility."""
+    workspace = Workspace.open(undisturbed.copy(tmp_path_factory.mktemp("expected") / "workspace"))
+    build(workspace, IndexConfig(policy="expected"))
+    return Completer.open(workspace).served
+
+
 @pytest.mark.parametrize("typed", ["v", "vid", "mail c", "vidoe pla", "games for"])
 @pytest.mark.parametrize("mode", ["any", "prefix"])
-def test_the_utility_of_each_served_query_is_its_score(typed: str, mode: str, served: Served) -> None:
-    for place, one in enumerate(served.complete(typed, 10, mode=mode), start=1):
-        found = explain(served, typed, one.query, mode=mode)
+def test_the_utility_of_each_served_query_is_its_score(typed: str, mode: str, expected: Served) -> None:
+    for place, one in enumerate(expected.complete(typed, 10, mode=mode), start=1):
+        found = explain(expected, typed, one.query, mode=mode)
+        assert (found.policy, found.score_is, found.people) == ("expected", "expected_utility", None)
         assert found.utility == pytest.approx(one.score, rel=1e-4)
         assert (found.place, found.score, found.source) == (place, one.score, one.source)
         assert sum(line.utility for line in found.results) <= found.utility * (1 + 1e-4)
         assert [line.rank for line in found.results] == sorted(line.rank for line in found.results)
+
+
+@pytest.mark.parametrize("typed", ["v", "vid", "mail c", "vidoe pla", "games for"])
+@pytest.mark.parametrize("mode", ["any", "prefix"])
+def test_the_people_who_take_a_suggestion_add_up_to_its_score(typed: str, mode: str, served: Served) -> None:
+    listed = served.complete(typed, 10, mode=mode)
+    people = []
+    for place, one in enumerate(listed, start=1):
+        found = explain(served, typed, one.query, mode=mode)
+        assert (found.policy, found.score_is) == ("wayword", "list_value")
+        assert (found.place, found.score, found.source) == (place, one.score, one.source)
+        assert sum(line.utility for line in found.results) <= found.utility * (1 + 1e-4)
+        assert found.people
+        people.append(found.people)
+        assert found.people.value == pytest.approx(one.score, rel=1e-4)
+        of_takers = sum(taker.value for taker in found.people.takers)
+        assert of_takers + found.people.others == pytest.approx(found.people.value, rel=1e-6)
+        net = found.people.finds - found.people.instead_of + found.people.saves
+        assert net == pytest.approx(found.people.value, rel=1e-4, abs=1e-7)
+        for taker in found.people.takers:
+            assert taker.value == pytest.approx(
+                taker.finds - taker.instead_of + taker.saves, rel=1e-4, abs=1e-7
+            )
+    assert sum(one.taken for one in people) <= 1 + 1e-6  # nobody takes two
+    parts = [(taker.share, taker.takes) for one in people for taker in one.takers]
+    assert all(0 <= number <= 1 + 1e-6 for part in parts for number in part)
 
 
 def _swapped(served: Served) -> list[str]:
@@ -41,16 +78,16 @@ def _source(served: Served, text: str) -> str:
 
 
 @pytest.mark.parametrize("matched", ["graph", "typo", "words"])
-def test_the_lines_of_a_short_page_add_up_to_the_score(matched: str, served: Served) -> None:
+def test_the_lines_of_a_short_page_add_up_to_the_score(matched: str, expected: Served) -> None:
     """The explanation follows the documents that the score follows, however the text was matched."""
     mistakes = [
-        text for text in ("vidoe", "vdieo", "gmae", "palyer", "muisc") if _source(served, text) == "typo"
+        text for text in ("vidoe", "vdieo", "gmae", "palyer", "muisc") if _source(expected, text) == "typo"
     ]
-    texts = {"graph": ["v", "vid", "game"], "typo": mistakes, "words": _swapped(served)}
+    texts = {"graph": ["v", "vid", "game"], "typo": mistakes, "words": _swapped(expected)}
     compared = 0
     for typed in texts[matched]:
-        for one in served.complete(typed, 10):
-            found = explain(served, typed, one.query)
+        for one in expected.complete(typed, 10):
+            found = explain(expected, typed, one.query)
             assert (found.source, found.score) == (matched, one.score)
             if len(found.results) < 10:  # all results are listed
                 assert sum(line.utility for line in found.results) == pytest.approx(one.score, rel=1e-5)
@@ -59,12 +96,12 @@ def test_the_lines_of_a_short_page_add_up_to_the_score(matched: str, served: Ser
 
 
 def test_the_lines_add_up_where_only_some_documents_are_followed(
-    served: Served, monkeypatch: pytest.MonkeyPatch
+    expected: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(graph, "GUESSED_DOCUMENTS", 5)
     for typed in ("vidoe", "player video"):
-        for one in served.complete(typed, 10):
-            found = explain(served, typed, one.query)
+        for one in expected.complete(typed, 10):
+            found = explain(expected, typed, one.query)
             assert len([line for line in found.results if line.wanted]) <= 5
             if len(found.results) < 10:
                 assert sum(line.utility for line in found.results) == pytest.approx(one.score, rel=1e-5)
@@ -112,12 +149,22 @@ def test_any_text_may_be_asked_about(typed: str, served: Served) -> None:
         explain(served, "v", typed)
 
 
+def people_of(served: Served, query: str) -> Taken:
+    found = explain(served, "vid", query).people
+    assert found
+    return found
+
+
 def test_what_is_denied_is_not_explained(undisturbed: Made) -> None:
     served = Completer.open(undisturbed.path).served
     query, other = (one.query for one in served.complete("vid", 2))
     denied = Served(served.index, served.overrides, served.index.numbers([query]))
     with pytest.raises(Unknown):
         explain(denied, "vid", query)
-    assert query not in {one.query for one in explain(denied, "vid", other).becomes}
+    explained = explain(denied, "vid", other)
+    assert query not in {one.query for one in explained.becomes}
+    assert explained.people
+    assert query not in {one.query for one in explained.people.takers}
+    assert query in {one.query for one in people_of(served, other).takers}  # of whom there are some
     with pytest.raises(WaywordError, match="mode"):
         explain(served, "vid", query, mode="some")

@@ -53,12 +53,24 @@ def test_a_list_is_the_same_alone_as_among_others(policy: str, completer: Policy
     assert [found[:3] for found in together] == completer.complete_many(prefixes, 3, policy=policy)
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", [policy for policy in POLICIES if policy != "wayword"])
 def test_scores_never_rise_along_a_list(policy: str, completer: PolicyCompleter) -> None:
     for found in completer.complete_many([*ODD, *"abcdefghijklmnopqrstuvwxyz"], 1000, policy=policy):
         scores = [c.score for c in found]
         assert scores == sorted(scores, reverse=True)
         assert len({c.query for c in found}) == len(found)
+
+
+def test_each_suggestion_of_a_list_adds_to_its_value(completer: PolicyCompleter) -> None:
+    """A list is chosen as a whole, so its shares need not fall; none is negative, and it ends when nothing adds."""
+    typed = [*ODD, *"abcdefghijklmnopqrstuvwxyz"]
+    listed = completer.complete_many(typed, 1000, policy="wayword")
+    assert all(c.score > 0 for found in listed for c in found)
+    alone = completer.complete_many(typed, 10, policy="wayword")
+    assert alone == [found[:10] for found in listed]
+    lengths = list(map(len, completer.complete_many(typed, 1000, policy="expected")))
+    assert sum(map(len, listed)) < sum(lengths)
+    assert all(len({c.query for c in found}) == len(found) for found in listed)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -102,15 +103,18 @@ def test_most_popular_completion_is_the_policy_that_is_evaluated(
             assert [one["score"] * total for one in got] == pytest.approx([one.score for one in expected])
 
 
-def test_an_index_of_diverse_lists_names_another_score(workspace: Path, tmp_path: Path) -> None:
-    other = tmp_path / "diverse"
+def test_an_index_of_another_policy_names_another_score(
+    server: Server, workspace: Path, tmp_path: Path
+) -> None:
+    assert server.get("/complete", prefix="vid").json["score_is"] == "list_value"
+    other = tmp_path / "expected"
     shutil.copytree(workspace, other)
-    build(Workspace.open(other), IndexConfig(policy="diverse"))
-    with serving(other) as server:
-        answer = server.get("/complete", prefix="vid").json
-        assert (answer["policy"], answer["score_is"]) == ("diverse", "added_utility")
-        explained = server.get("/explain", prefix="vid", query=answer["completions"][0]["query"]).json
-        assert explained["score_is"] == "added_utility"
+    build(Workspace.open(other), IndexConfig(policy="expected"))
+    with serving(other) as another:
+        answer = another.get("/complete", prefix="vid").json
+        assert (answer["policy"], answer["score_is"]) == ("expected", "expected_utility")
+        explained = another.get("/explain", prefix="vid", query=answer["completions"][0]["query"]).json
+        assert (explained["score_is"], explained["people"]) == ("expected_utility", None)
         meanings = server.get("/openapi.json").json["components"]["schemas"]["CompletionResponse"]
         assert set(SCORES) == set(meanings["properties"]["score_is"]["enum"])
 
@@ -122,6 +126,9 @@ def test_explanations_come_as_in_process(server: Server, workspace: Path) -> Non
     assert got["arm"] == "a"
     assert got["results"] == [vars(line) for line in expected.results]
     assert got["utility"] == expected.utility
+    assert expected.people
+    assert got["people"] == asdict(expected.people)
+    assert (got["score"], got["score_is"]) == (expected.score, "list_value")
     assert server.get("/explain", prefix="vid", query="no such query").status == 404
     assert server.get("/explain", prefix="vid").status == 400
 

@@ -104,7 +104,7 @@ def write(
     searches = popularity(at["rankings"], "retriever", "ranker", acceptance=at.get("acceptance"))
     decided, unknown = variants_table.read_corrections(corrections.opened, texts) if corrections else ({}, [])
     pages = pages_by_rank(graph.exposure, len(texts))
-    variants = Variants.of(texts, searches, pages, corrections=decided)
+    variants = Variants.of(texts, searches, pages, returned, decided)
     pq.write_table(variants_table.as_table(texts, variants, searches), out / VARIANTS)
     suggested = SuggestedQueries.of(texts, matcher.spelling, graph.exposure, searches, variants)
     model = _acceptance(at, acceptance)

@@ -77,7 +77,7 @@ def write(
     load: LoadPolicies = load_policies,
     progress: Progress,
 ) -> Report:
-    """Write `estimates`, `differences`, `people`, `curve` and `recall`.
+    """Write `estimates`, `differences`, `sessions`, `session_differences`, `curve` and `recall`.
 
     It evaluates the served policy, the default one, and those named in `[evaluation] compare`.
     """

@@ -122,17 +122,22 @@ def _policies(
     if config.policy == "expected":
         return Expected(public), Expected(public)
     known, private = whole.queries, queries.private
-    hidden = private | ~queries.showable
-    shown_as = np.where(hidden | hidden[known.shown_as], HIDDEN, known.shown_as).astype(np.int32)
-    policy = replace(whole, queries=replace(known, shown_as=shown_as))
+    nameless = np.fromiter((not text for text in queries.shown), bool, len(queries.shown))
+    hidden = private | ~queries.showable | nameless
+    policy = whole
+    if hidden.any():
+        shown_as = np.where(hidden | hidden[known.shown_as], HIDDEN, known.shown_as).astype(np.int32)
+        policy = replace(whole, queries=replace(known, shown_as=shown_as))
     if not private.any():
-        return policy, policy
+        return policy, replace(policy, retriever=public)
     words, pages = known.words.words, known.pages
     without = replace(
         policy.queries,
         words=replace(known.words, words=words.select(~private[words.owner])),
         pages=pages.select(~private[pages.owner]),
         spelling=public.matcher.spelling,
+        group=_public_groups(known.group, private),
+        look=_public_groups(known.look, private),
     )
     return policy, replace(policy, retriever=public, queries=without)
 
@@ -140,6 +145,20 @@ def _policies(
 def _optional(workspace: Workspace) -> tuple[str, ...]:
     """The stages that only some workspaces have."""
     return ("acceptance",) if "acceptance" in workspace.manifest["stages"] else ()
+
+
+def _public_groups(group: NDArray[np.int32], private: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """Number groups by their first public query; a private query is a group of its own, so that its variants do not
+    tell its words.
+
+    >>> _public_groups(np.array([2, 2, 2, 3], np.int32), np.array([False, False, True, False])).tolist()
+    [0, 0, 2, 3]
+    """
+    own = np.arange(len(group))
+    _, first, place = np.unique(
+        np.where(private, len(group) + own, group), return_index=True, return_inverse=True
+    )
+    return own[first][place].astype(np.int32)
 
 
 def _pages(workspace: Workspace, exposure: WeightedRows, queries: ServedQueries) -> Pages:

@@ -79,8 +79,8 @@ class Taker:
 class Taken:
     """Who takes the suggestion at its place in the list, or in the first place if it is not listed.
 
-    The numbers are sums over all people who typed the text; `takers` has those with the largest parts, `others` is the
-    value for all others, so that the values of both add up to `value`, the score.
+    The numbers are sums over all people who typed the text; `takers` has those with the largest parts, without hidden
+    queries, `others` is the value for all others, so that the values of both add up to `value`, the score.
     """
 
     taken: float
@@ -190,7 +190,8 @@ def _people(
         took * takers.saved,
     )
     value = takers.value(at)
-    most = np.argsort(-np.abs(value), kind="stable")[:SHOWN]
+    may = np.flatnonzero(~np.isin(takers.intended, list(served.hidden)))
+    most = may[np.argsort(-np.abs(value[may]), kind="stable")[:SHOWN]]
     return Taken(
         taken=float(took.sum()),
         finds=float(finds.sum()),
