@@ -172,7 +172,10 @@ def test_the_source_of_a_completion_says_how_the_text_was_understood(shop: Shop)
     ("ask", "message"),
     [
         (lambda c: c.complete("l", mode="exact"), "Found mode 'exact'; expected one of any, prefix"),
-        (lambda c: c.complete("l", policy="diverse"), "Found policy 'diverse'; expected one of popular, expected, wayword"),
+        (
+            lambda c: c.complete("l", policy="diverse"),
+            "Found policy 'diverse'; expected one of popular, expected, wayword",
+        ),
     ],
 )
 def test_a_wrong_question_is_said_clearly(
@@ -248,7 +251,9 @@ def test_a_single_query_completes_itself(tmp_path: Path) -> None:
     workspace = start(tmp_path, log_of(rankings, 40), rankings)
     finite(workspace)
     completer = PolicyCompleter.open(workspace, load_policies)
-    lists = load_policies({stage: workspace.folder(stage) for stage in workspace.manifest["stages"]}, workspace.config)["wayword"]
+    lists = load_policies(
+        {stage: workspace.folder(stage) for stage in workspace.manifest["stages"]}, workspace.config
+    )["wayword"]
     assert isinstance(lists, ListPolicy)
     saved = lists.keystroke_value * 3 / 4  # all who typed "l" intend it
     for mode in MODES:

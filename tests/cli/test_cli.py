@@ -121,7 +121,9 @@ def test_evaluate_json_has_exactly_the_promised_rows(undisturbed: Made) -> None:
     single = ("logged", "oracle")
     expected = {("utility", p, k) for p in NAMES for k in ((1,) if p in single else (1, 5, 10))}
     lists = [p for p in NAMES if p not in single]
-    expected |= {(metric, p, k) for metric in ("list_utility", "mrr", "success") for p in lists for k in (1, 5, 10)}
+    expected |= {
+        (metric, p, k) for metric in ("list_utility", "mrr", "success") for p in lists for k in (1, 5, 10)
+    }
     expected |= {(metric, p, 10) for metric in ("found", "keystrokes", "taken") for p in lists}
     assert {(row["metric"], row["policy"], row["k"]) for row in rows} == expected
     assert len(rows) == len(expected)

@@ -57,7 +57,9 @@ def test_the_people_who_take_a_suggestion_add_up_to_its_score(typed: str, mode: 
         net = found.people.finds - found.people.instead_of + found.people.saves
         assert net == pytest.approx(found.people.value, rel=1e-4, abs=1e-7)
         for taker in found.people.takers:
-            assert taker.value == pytest.approx(taker.finds - taker.instead_of + taker.saves, rel=1e-4, abs=1e-7)
+            assert taker.value == pytest.approx(
+                taker.finds - taker.instead_of + taker.saves, rel=1e-4, abs=1e-7
+            )
     assert sum(one.taken for one in people) <= 1 + 1e-6  # nobody takes two
     parts = [(taker.share, taker.takes) for one in people for taker in one.takers]
     assert all(0 <= number <= 1 + 1e-6 for part in parts for number in part)

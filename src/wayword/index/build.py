@@ -149,7 +149,9 @@ def _public_groups(group: NDArray[np.int32], private: NDArray[np.bool_]) -> NDAr
     [0, 0, 2, 3]
     """
     own = np.arange(len(group))
-    _, first, place = np.unique(np.where(private, len(group) + own, group), return_index=True, return_inverse=True)
+    _, first, place = np.unique(
+        np.where(private, len(group) + own, group), return_index=True, return_inverse=True
+    )
     return own[first][place].astype(np.int32)
 
 
