@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from candidate_lists import Lists, as_candidates, lists_of
-from wayword.paper.blending import blend
 from wayword.completion.candidates import Candidates
 from wayword.errors import WaywordError
+from wayword.paper.blending import blend
 
 sizes = st.integers(0, 12)
 
