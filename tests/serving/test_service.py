@@ -69,10 +69,10 @@ def test_the_answer_is_that_in_process(mode: str, server: Server, workspace: Pat
     assert got.json | {"completions": []} == {
         "prefix": "Video Pl",
         "mode": mode,
-        "policy": "expected",
+        "policy": "wayword",
         "index": completer.index.version,
         "arm": "a",
-        "score_is": "expected_utility",
+        "score_is": "list_value",
         "completions": [],
     }
 
