@@ -120,7 +120,10 @@ class Knows:
         policy = self.policy
         intents = policy.retriever.intents(contexts)
         typed = code_points(contexts[PREFIX].to_pylist())
-        members, pool = policy.members(intents, typed.lengths), policy.pool(contexts, intents, k, mode)
+        members, pool = (
+            policy.members(contexts, intents, typed.lengths),
+            policy.pool(contexts, intents, k, mode),
+        )
         chosen = [
             self._list(contexts.slice(row, 1), members, pool, row, k) for row in range(contexts.num_rows)
         ]

@@ -215,7 +215,7 @@ def test_the_typed_query_is_not_suggested(mode: str, policy: ListPolicy) -> None
 
 def test_nothing_is_saved_where_all_is_typed(policy: ListPolicy) -> None:
     intents = policy.retriever.intents(from_prefixes(["laptop steel", "laptop stee", "laptop"]))
-    members = policy.members(intents, np.array([12, 11, 6]))
+    members = policy.members(texts, intents, np.array([12, 11, 6]))
     saved = [
         dict(zip(members.rows.values[at].tolist(), members.saved[at].tolist(), strict=True))
         for at in map(members.rows.span, range(3))

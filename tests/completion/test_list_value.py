@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from random import Random
 
 import numpy as np
 import pytest
@@ -57,16 +58,18 @@ class Case:
         """The arguments of the slow reference."""
         return self.probability.tolist(), self.accepted.tolist(), self.gain.tolist(), READING.tolist()
 
-    @property
-    def floats(self) -> tuple[NDArray[np.float64], ...]:
-        """The same as arrays."""
-        return *(part.astype(np.float64) for part in (self.probability, self.accepted, self.gain)), READING
+    def best_of_all(self, k: int) -> float:
+        """The highest value of all lists of at most k."""
+        probability, accepted, gain = (
+            part.astype(np.float64) for part in (self.probability, self.accepted, self.gain)
+        )
+        return best_value(probability, accepted, gain, READING, k)
 
 
 def case(
     rng: Generator,
-    accepted: NDArray[np.float64],
-    gain: NDArray[np.float64],
+    accepted: NDArray[np.floating],
+    gain: NDArray[np.floating],
     searches: NDArray[np.float64] | None = None,
 ) -> Case:
     """A case whose members are about equally, or very unequally, likely."""
@@ -128,7 +131,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 @given(st.sampled_from(KINDS), seeds, st.randoms(use_true_random=False))
 def test_the_value_of_any_list_is_that_of_the_formula(
-    kind: Callable[[Generator], Case], seed: int, order: "np.random.Generator"
+    kind: Callable[[Generator], Case], seed: int, order: Random
 ) -> None:
     one = kind(np.random.default_rng(seed))
     listed = list(range(one.accepted.shape[1]))
@@ -158,7 +161,7 @@ def test_the_gap_to_the_best_of_all_lists_is_small(kind: Callable[[Generator], C
     gaps = []
     for _ in range(CASES):
         one = kind(rng)
-        best = best_value(*one.floats, SHOWN)
+        best = one.best_of_all(SHOWN)
         if best > 10 * LEAST:
             gaps.append(1 - value(*one.plain, one.best()[0]) / best)
     print(
@@ -181,7 +184,7 @@ def test_the_gap_of_four_places_is_small(
     gaps = []
     for _ in range(CASES // 2):
         one = kind(rng)
-        best = best_value(*one.floats, 4)
+        best = one.best_of_all(4)
         if best > 10 * LEAST:
             gaps.append(1 - value(*one.plain, one.best()[0]) / best)
     assert np.mean(gaps) < 0.005
@@ -191,7 +194,7 @@ def test_the_gap_of_four_places_is_small(
 def test_nobody_is_led_astray_to_be_kept_from_worse() -> None:
     """The first suggestion does a little harm, but would keep its people from the second, which harms them much."""
     accepted, gain = np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([[-0.1, -2.0], [0.0, 1.0]])
-    one = Case(*(part.astype(np.float32) for part in (np.array([0.5, 0.5]), accepted, gain)), np.ones(2))
+    one = Case(np.full(2, 0.5, np.float32), accepted.astype(np.float32), gain.astype(np.float32), np.ones(2))
     assert value(*one.plain, [0, 1]) > 0 > value(*one.plain, [1])
     assert one.best() == ([], [])
 
@@ -220,7 +223,7 @@ def test_the_list_does_not_depend_on_how_many_are_asked_for(
     members = min(len(part.accepted) for part in parts)
     accepted = np.hstack([part.accepted[:members] for part in parts])
     gain = np.hstack([part.gain[:members] for part in parts])
-    one = case(rng, accepted, gain, rng.integers(1, 9, accepted.shape[1]).astype(np.float64))
+    one = case(rng, accepted, gain, rng.integers(1, 9, (accepted.shape[1],)).astype(np.float64))
     longest, of_each = one.best(40)
     assert one.best(k) == (longest[:k], of_each[:k])
     assert one.best(20) == (longest[:20], of_each[:20])
@@ -299,7 +302,9 @@ def test_people_who_take_only_their_own_query_are_completed_by_popularity_and_le
     probability, saved = rng.dirichlet(np.ones(n)), rng.uniform(0.1, 0.9, n)
     utility = np.eye(n) + (1 - np.eye(n)) * rng.random((n, n))
     gain = utility - 1 + saved[:, None]
-    one = Case(*(part.astype(np.float32) for part in (probability, np.eye(n), gain)), np.ones(n))
+    one = Case(
+        probability.astype(np.float32), np.eye(n, dtype=np.float32), gain.astype(np.float32), np.ones(n)
+    )
     listed, _ = one.best()
     worth = probability * saved
     expected = [c for c in np.argsort(-worth).tolist() if worth[c] > LEAST]

@@ -223,10 +223,9 @@ class ExpectedUtilityRetriever:
         return Intents(members, source, continues, typed, whole)
 
     def _whole(self, prefix: str, match: Match) -> int:
-        """Return the number of the query that is the whole text, or -1; also -1 if no other query continues the text,
-        which then shares its list with shorter texts."""
+        """Return the number of the query that is the whole text, or -1."""
         query = match[0]
-        return int(query[0]) if len(query) > 1 and self.texts[query[0]] == prefix else -1
+        return int(query[0]) if len(query) and self.texts[query[0]] == prefix else -1
 
     def _match(self, prefix: str) -> Match:
         """Return the intended queries, their weights, whether each continues the prefix, the source, and `typed`."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from wayword.completion.acceptance import Acceptance
 from wayword.completion.candidates import SOURCES, Candidates
 from wayword.completion.expected_utility import ExpectedUtilityRetriever, Intents
-from wayword.completion.list_value import SHOWN, acceptance_of_slots, best_lists, matrices
+from wayword.completion.list_value import SHOWN, acceptance_of_slots, best_lists, context_ratio, matrices
 from wayword.completion.suggested_queries import SuggestedQueries
 from wayword.completion.trie import code_points
 from wayword.completion.typing_outcomes import Slots
@@ -94,7 +94,7 @@ class ListPolicy:
         """See `Policy.complete`."""
         intents = self.retriever.intents(contexts)
         typed = code_points(contexts[PREFIX].to_pylist())
-        members = self.members(intents, typed.lengths)
+        members = self.members(contexts, intents, typed.lengths)
         pool = self.pool(contexts, intents, k, mode)
         query, value = self._best(contexts, intents, members, pool, typed, max(k, SHOWN))
         query, value = query[:, :k], value[:, :k]
@@ -115,10 +115,24 @@ class ListPolicy:
         rate = (own + PSEUDO_SEARCHES * average) / (self.searches + PSEUDO_SEARCHES)
         return (rate / average).astype(np.float32)
 
-    def members(self, intents: Intents, typed: NDArray[np.int64]) -> Members:
-        """Return the queries that people who typed each text intend."""
+    def members(self, contexts: pa.Table, intents: Intents, typed: NDArray[np.int64]) -> Members:
+        """Return the queries that people who typed each text intend.
+
+        Where context columns change what is wanted, a query is more probable in a context in which more people want
+        what its page shows.
+        """
         rows = intents.members
         weight = intents.typed * self.searches[rows.values]
+        if self.retriever.documents_in:
+            factor, row = self.retriever.documents_in.rows(contexts)
+            weight = weight * context_ratio(
+                *rows.indexed,
+                row,
+                factor,
+                self.queries.pages.arrays,
+                self.retriever.graph.demand.arrays,
+                self.retriever.own_utility,
+            )
         rows, weight = rows.select(weight > 0), weight[weight > 0]
         total = np.bincount(rows.owner, weights=weight, minlength=len(rows))
         length = self.queries.lengths[rows.values]
@@ -217,7 +231,7 @@ class ListPolicy:
         """Return who takes each suggestion of a list that is shown for a single text."""
         intents = self.retriever.intents(contexts)
         typed = code_points(contexts[PREFIX].to_pylist())
-        members = self.members(intents, typed.lengths)
+        members = self.members(contexts, intents, typed.lengths)
         with self._scratch() as scratch:
             accepted, utility = matrices(
                 members.rows.values,

@@ -125,6 +125,22 @@ def matrices(
 
 
 @compiled
+def context_ratio(
+    offsets: Any, member: Any, row: Any, factor: Any, pages: Any, demand: Any, own_utility: Any
+) -> Any:
+    """Return for each intended query its own utility in the context of its text, relative to all contexts."""
+    ratio = np.ones(len(member), np.float32)
+    for text in range(len(offsets) - 1):
+        if row[text] < 0:
+            continue
+        for m in range(offsets[text], offsets[text + 1]):
+            if own_utility[member[m]] > 0.0:
+                own = _own_utility(member[m], pages, demand, factor, row[text])
+                ratio[m] = own / own_utility[member[m]]
+    return ratio
+
+
+@compiled
 def acceptance_of_slots(
     intended: Any, offsets: Any, suggested: Any, continues: Any, queries: Any, coefficients: Any, scratch: Any
 ) -> Any:
