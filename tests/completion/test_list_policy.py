@@ -94,7 +94,8 @@ class Slow:
     def members(self, typed: str) -> dict[int, tuple[float, float]]:
         """P(q̄ | x) and saved(x, q̄) of the queries that the typed text begins."""
         begun = [q for q, text in enumerate(QUERIES) if text.startswith(typed)]
-        searches = {q: float(self.policy.retriever.popularity[q]) for q in begun}
+        onward = [q for q in begun if QUERIES[q] != typed] or begun
+        searches = {q: float(self.policy.retriever.popularity[q]) for q in onward}
         shortest = next(
             end
             for end in range(len(typed) + 1)
@@ -105,7 +106,7 @@ class Slow:
                 searches[q] / sum(searches.values()),
                 0.0 if QUERIES[q] == typed else (len(QUERIES[q]) - max(shortest, 1)) / len(QUERIES[q]),
             )
-            for q in begun
+            for q in onward
         }
 
     def shares(self, typed: str, listed: list[int]) -> list[float]:
@@ -214,7 +215,8 @@ def test_the_typed_query_is_not_suggested(mode: str, policy: ListPolicy) -> None
 
 
 def test_nothing_is_saved_where_all_is_typed(policy: ListPolicy) -> None:
-    intents = policy.retriever.intents(from_prefixes(["laptop steel", "laptop stee", "laptop"]))
+    texts = from_prefixes(["laptop steel", "laptop stee", "laptop"])
+    intents = policy.retriever.intents(texts)
     members = policy.members(texts, intents, np.array([12, 11, 6]))
     saved = [
         dict(zip(members.rows.values[at].tolist(), members.saved[at].tolist(), strict=True))

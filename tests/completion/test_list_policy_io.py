@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from shop import QUERIES, Shop
-from wayword.completion import list_policy_io, stage
+from wayword.completion import list_policy_io
+from wayword.completion.acceptance import MODEL, stage
 from wayword.completion.list_policy import ListPolicy
 from wayword.errors import WorkspaceError
 from wayword.logs.contexts import from_prefixes
@@ -84,6 +85,6 @@ def test_an_impossible_keystroke_value_is_an_error(value: float, policy: ListPol
 
 
 def test_a_missing_acceptance_model_is_an_error(policy: ListPolicy, saved: Path) -> None:
-    shutil.copy(saved / list_policy_io.SETTINGS, saved / list_policy_io.ACCEPTANCE)
+    shutil.copy(saved / list_policy_io.SETTINGS, saved / MODEL)
     with pytest.raises(WorkspaceError, match="is not an acceptance model"):
         list_policy_io.load(saved, policy.retriever)

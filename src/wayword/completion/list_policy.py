@@ -118,11 +118,13 @@ class ListPolicy:
     def members(self, contexts: pa.Table, intents: Intents, typed: NDArray[np.int64]) -> Members:
         """Return the queries that people who typed each text intend.
 
+        A text that is a query itself is submitted by those who intend it: the list is for those who type on, if any.
         Where context columns change what is wanted, a query is more probable in a context in which more people want
         what its page shows.
         """
         rows = intents.members
-        weight = intents.typed * self.searches[rows.values]
+        done = (rows.values == intents.whole[rows.owner]) & (rows.lengths[rows.owner] > 1)
+        weight = np.where(done, 0.0, intents.typed * self.searches[rows.values])
         if self.retriever.documents_in:
             factor, row = self.retriever.documents_in.rows(contexts)
             weight = weight * context_ratio(
