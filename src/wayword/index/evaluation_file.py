@@ -52,7 +52,7 @@ class Evaluation(msgspec.Struct, forbid_unknown_fields=True):
             return msgspec.json.decode(read_regular(file, LARGEST), type=cls)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, RecursionError) as problem:
+        except (OSError, ValueError, RecursionError, msgspec.DecodeError) as problem:
             raise WorkspaceError(
                 f"Cannot read {file}: {problem}. `wayword index WORKSPACE` writes it anew."
             ) from problem

@@ -3,7 +3,7 @@
  * point. It is drawn in pixels of the screen, and again when its width changes, so that its words stay legible.
  */
 
-import { placed, step, ticks } from "./picture_layout.js";
+import { grouped, placed, step, ticks } from "./picture_layout.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const WIDEST = 640;
@@ -24,7 +24,7 @@ export function showEvaluation(figure, evaluation) {
     const width = Math.min(WIDEST, Math.floor(figure.clientWidth));
     if (!width || width === before) return; // 0: not displayed
     before = width;
-    drawing.replaceChildren(picture(evaluation, width, parseFloat(getComputedStyle(drawing).fontSize)));
+    drawing.replaceChildren(picture(evaluation, width, getComputedStyle(drawing)));
   };
   new ResizeObserver(draw).observe(figure);
   draw();
@@ -37,7 +37,8 @@ function words({ curve, keystroke_value: served, verdict }) {
     const values = curve.map((point) => point.keystroke_value);
     const range = `from ${plain(Math.min(...values))} to ${plain(Math.max(...values))}`;
     const ring = served === null ? "" : `; the ring marks the value that is served, ${plain(served)}`;
-    const line = `The line is ${SERVED} with values of a saved keystroke ${range}${ring}.`;
+    const unit = "1: to save all typing is worth a search found";
+    const line = `The line is ${SERVED} with keystroke values ${range} (${unit})${ring}.`;
     caption.append(element("p", { class: "quiet" }, line));
   }
   return caption;
@@ -59,9 +60,10 @@ function numbers({ policies, curve }) {
 
 // --- the picture
 
-function picture(evaluation, width, em) {
+function picture(evaluation, width, style) {
+  const em = parseFloat(style.fontSize);
   const { policies, keystroke_value: served } = evaluation;
-  const height = Math.round(Math.max(16 * em, 0.56 * width));
+  const height = Math.round(Math.max(23 * em, 0.56 * width));
   const plot = { left: 3.2 * em, right: width - 0.75 * em, top: 2.2 * em, bottom: height - 3.4 * em };
   const points = [...policies, ...evaluation.curve];
   const across = scale(points.map((point) => point.keystrokes), plot.left, plot.right, width / (6 * em));
@@ -70,8 +72,9 @@ function picture(evaluation, width, em) {
 
   const curve = evaluation.curve.toSorted((a, b) => a.keystroke_value - b.keystroke_value).map(at);
   const marks = policies.map((point) => ({ ...at(point), text: name(point.policy), policy: point.policy }));
-  marks.sort((a, b) => (b.policy === SERVED) - (a.policy === SERVED)); // its label has the first choice
-  const labels = placed(marks, curve, plot, em);
+  marks.sort((a, b) => (b.policy === SERVED) - (a.policy === SERVED)); // first in its label, and drawn last
+  const items = grouped(marks, LARGE).map((group) => ({ ...group, width: measured(group.marks, style) }));
+  const labels = placed(items, curve, plot, em);
 
   return drawn("svg", {
     role: "img", "aria-labelledby": "picture-title picture-summary", width, height, viewBox: `0 0 ${width} ${height}`,
@@ -83,8 +86,22 @@ function picture(evaluation, width, em) {
     ...curve.map(({ x, y }) => drawn("circle", { class: "dot", cx: x, cy: y, r: SMALL })),
     ...labels.filter(({ line }) => line).map(({ line }) => drawn("line", { class: "leader", ...line })),
     ...marks.toReversed().flatMap((mark) => point(mark, served)),
-    ...labels.map(({ x, y, mark }) => drawn("text", { class: kind("label", mark), x, y }, mark.text)),
+    ...labels.map((place, n) => label(items[n].marks, place, em)),
   );
+}
+
+/** The names of policies that lie on each other, after each other. */
+function label(marks, { box: { x0, x1, y0, y1 }, anchor }, em) {
+  const x = { start: x0, middle: (x0 + x1) / 2, end: x1 }[anchor];
+  const y = (y0 + y1) / 2 + 0.35 * em;
+  const names = marks.map((mark, n) => drawn("tspan", { class: kind("name", mark) }, n ? `, ${mark.text}` : mark.text));
+  return drawn("text", { class: "label", x, y, "text-anchor": anchor }, ...names);
+}
+
+function measured(marks, { font }) {
+  const pen = document.createElement("canvas").getContext("2d");
+  pen.font = font;
+  return 1.1 * pen.measureText(marks.map(({ text }) => text).join(", ")).width; // the first may be bold
 }
 
 function point({ x, y, policy }, served) {

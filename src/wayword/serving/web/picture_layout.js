@@ -1,10 +1,10 @@
 /** Round numbers for an axis, and places for labels that hide neither each other nor what is drawn. */
 
-const NEAR = 10; // pixels from a point to its label
-const RINGS = [NEAR, 2.2 * NEAR, 3.6 * NEAR, 5.2 * NEAR, 7 * NEAR];
-const SIDES = [[1, 0], [-1, 0], [1, -1], [-1, -1], [1, 1], [-1, 1], [0, -1], [0, 1]];
-const WIDE = 0.58; // of a letter, in heights of the font
-const HIGH = 1.25;
+const NEAR = 12; // pixels from a point to its label
+const RINGS = [1, 1.6, 2.2, 2.8, 3.6, 4.6, 6].map((times) => times * NEAR);
+const SIDES = [1, -1].flatMap((dx) => [0, -0.5, 0.5, -1, 1].map((dy) => [dx, dy])).concat([[0, -1], [0, 1]]);
+const PASSES = 4;
+const HIGH = 1.25; // of a line of text, in heights of the font
 const SPACING = 4; // pixels between places at which the line is taken to be
 
 /** The least of 1, 2 and 5 times a power of ten with at most `count` steps from low to high. */
@@ -21,31 +21,53 @@ export function ticks(low, high, by) {
   return Array.from({ length: last - first + 1 }, (_, n) => (first + n) * by);
 }
 
-/**
- * A place for the label of each mark `{x, y, text}`: `{x, y, mark, line}`, where its text begins, and the line that leads to
- * it if it is not near. Each is put where it hides least, near before far; the first mark chooses first.
- */
-export function placed(marks, curve, plot, em) {
-  const drawn = [...marks.map((mark) => around(mark, 7)), ...along(curve).map((place) => around(place, 3))];
-  const taken = [];
-  return marks.map((mark) => {
-    const choices = RINGS.flatMap((far) => SIDES.map((side) => choice(mark, side, far, em)));
-    const cost = ({ box, far }) =>
-      30 * total(taken, box) + 2 * total(drawn, box) + 100 * outside(box, plot) + 3 * (far - NEAR);
-    const best = choices.reduce((a, b) => (cost(b) < cost(a) ? b : a));
-    taken.push(best.box);
-    const { box } = best;
-    const end = { x: clamp(mark.x, box.x0, box.x1), y: clamp(mark.y, box.y0, box.y1) };
-    const line = best.far > NEAR && { x1: mark.x, y1: mark.y, x2: end.x, y2: end.y };
-    return { x: box.x0, y: (box.y0 + box.y1) / 2 + 0.35 * em, box, mark, line };
-  });
+/** Marks `{x, y, text}` that lie on each other get one label: groups of marks, with the place of the first. */
+export function grouped(marks, radius) {
+  const groups = [];
+  for (const mark of marks) {
+    const near = groups.find(({ x, y }) => Math.hypot(x - mark.x, y - mark.y) < radius);
+    if (near) near.marks.push(mark);
+    else groups.push({ x: mark.x, y: mark.y, marks: [mark] });
+  }
+  return groups;
 }
 
-function choice({ x, y, text }, [dx, dy], far, em) {
-  const [width, height] = [WIDE * em * text.length, HIGH * em];
+/**
+ * A place for the label of each item `{x, y, width}`: `{box, anchor, line}`, with the line that leads to it if it is not
+ * near. Each is put where it hides least, near before far, and again when the places of the others are known.
+ */
+export function placed(items, curve, plot, em) {
+  const drawn = [...items.map((item) => around(item, 9)), ...along(curve).map((place) => around(place, 3))];
+  const choices = items.map((item) => RINGS.flatMap((far) => SIDES.map((side) => choice(item, side, far, em))));
+  const chosen = items.map(() => null);
+  for (let pass = 0; pass < PASSES; pass++) {
+    items.forEach((item, n) => {
+      const others = chosen.filter((one, at) => one && at !== n);
+      const boxes = others.map(({ box }) => box);
+      const lines = others.flatMap(({ leader }) => leader);
+      const points = drawn.filter((_, at) => at !== n);
+      const cost = ({ box, far, leader }) =>
+        30 * total(boxes, box) + 3 * total(points, box) + 3 * total(lines, box) + 100 * outside(box, plot) + 4 * far +
+        leader.reduce((sum, spot) => sum + 5 * total(boxes, spot) + total(points, spot), 0);
+      chosen[n] = choices[n].reduce((best, one) => (cost(one) < cost(best) ? one : best));
+    });
+  }
+  return chosen.map(({ box, far, from, to, anchor }) => ({
+    box,
+    anchor,
+    line: far > NEAR && { x1: from.x, y1: from.y, x2: to.x, y2: to.y },
+  }));
+}
+
+function choice({ x, y, width }, [dx, dy], far, em) {
+  const height = HIGH * em;
   const x0 = dx > 0 ? x + far : dx < 0 ? x - far - width : x - width / 2;
   const middle = y + dy * (dx ? far : far + height / 2);
-  return { far, box: { x0, x1: x0 + width, y0: middle - height / 2, y1: middle + height / 2 } };
+  const box = { x0, x1: x0 + width, y0: middle - height / 2, y1: middle + height / 2 };
+  const to = { x: clamp(x, x0, x0 + width), y: clamp(y, box.y0 + 2, box.y1 - 2) };
+  const leader = far > NEAR ? along([{ x, y }, to]).map((place) => around(place, 1)) : [];
+  const anchor = dx > 0 ? "start" : dx < 0 ? "end" : "middle";
+  return { far, box, from: { x, y }, to, leader, anchor };
 }
 
 function along(curve) {
