@@ -443,7 +443,7 @@ def test_an_index_that_has_no_room_leaves_the_one_that_is_served(
     assert wayword("index", workspace, "--config", settings).code == 0
     assert Completer.open(workspace).complete("vi") == before
     left = [path.name for path in (workspace / "index").iterdir() if not path.name.startswith(".verified-")]
-    assert len(left) == 4, left  # two versions, the pointer and the lock
+    assert len(left) == 5, left  # two versions, the pointer, the lock and the evaluation
 
 
 @pytest.mark.slow

@@ -18,6 +18,7 @@ from wayword.plan import Inputs, estimates_stage, learning_stages, supplied
 from wayword.progress import Progress
 from wayword.rankings import document_ranker
 from wayword.rankings.document_ranker import DocumentRanker
+from wayword.report.page_evaluation import evaluation_of
 from wayword.simulation.people_log import simulate_people as simulate_people_of_world
 from wayword.simulation.simulate import simulate as simulate_world
 from wayword.store.stage import Folders, Stage
@@ -78,10 +79,14 @@ def with_paper(settings: Config) -> Config:
 
 
 def index_of(workspace: Workspace, settings: Config, reporter: Progress) -> list[str]:
-    """Write the index unless it exists, and make it current. Returns the names of the artefacts written."""
+    """Write the index unless it exists, and make it current, with the evaluation that the page shows.
+
+    Returns the names of the artefacts written.
+    """
     reporter.begin("index")
     started = time.monotonic()
-    _, made = build_index(workspace, settings.index, reporter)
+    evaluation = evaluation_of(workspace, served=settings.index.policy)
+    _, made = build_index(workspace, settings.index, reporter, evaluation=evaluation)
     reporter.end("index", reused=not made, seconds=time.monotonic() - started)
     return ["index"] if made else []
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from shop import QUERIES, Shop
-from wayword.completion import list_policy_io
-from wayword.completion.acceptance import MODEL, stage
+from wayword.completion import list_policy_io, stage
+from wayword.completion.acceptance import MODEL
 from wayword.completion.list_policy import ListPolicy
 from wayword.errors import WorkspaceError
 from wayword.logs.contexts import from_prefixes

@@ -26,6 +26,6 @@ def test_nothing_that_can_be_sent_is_a_failure_of_the_server(undisturbed: Made, 
             cwd=tmp_path,
         )
         assert found.returncode == 0, found.stdout + found.stderr
-        assert "7 selected / 7 total" in found.stdout
+        assert "8 selected / 8 total" in found.stdout
         assert "Traceback" not in server.errors
         assert server.get("/healthz").status == 200

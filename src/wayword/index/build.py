@@ -22,6 +22,7 @@ from wayword.config import IndexConfig
 from wayword.engines import tables
 from wayword.index.block_list import BlockList
 from wayword.index.content import Content, ListedContexts, ServedPolicy
+from wayword.index.evaluation_file import Evaluation
 from wayword.index.index import FORMAT
 from wayword.index.keys import Columns
 from wayword.index.overrides import Overrides
@@ -43,8 +44,17 @@ MAX_CONTEXTS = 2_000_000
 """Maximum number of logged contexts (with context values) that get a precomputed list; the others are computed live."""
 
 
-def build(workspace: Workspace, config: IndexConfig, progress: Progress = SILENT) -> tuple[Path, bool]:
-    """Write the index of a workspace unless it exists; make it current. Returns folder and whether it was written."""
+def build(
+    workspace: Workspace,
+    config: IndexConfig,
+    progress: Progress = SILENT,
+    *,
+    evaluation: Evaluation | None = None,
+) -> tuple[Path, bool]:
+    """Write the index of a workspace unless it exists; make it current. Returns folder and whether it was written.
+
+    `evaluation` replaces the one that the page shows.
+    """
     root = workspace.path / ROOT
     overrides = Overrides.load(root)
     used = ("log", "rankings", "contexts", "demand", "completion", *_optional(workspace))
@@ -67,7 +77,7 @@ def build(workspace: Workspace, config: IndexConfig, progress: Progress = SILENT
             workspace.check(*used)  # the version is named after them, so it must not be made of anything else
         return report
 
-    return publish(root, version, make, keep=config.versions)
+    return publish(root, version, make, keep=config.versions, evaluation=evaluation)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
     current                  name of the served version
     overrides.json           manual decisions, for all versions
+    evaluation.json          what people find and type with each policy, for the page
     <16 hexadecimal digits>/ a version, sealed: its `artefact.json` lists every file with its hash
 
 A version gets its name when it is complete, so a killed build leaves nothing that could be served.
@@ -16,7 +17,8 @@ from time import sleep
 from typing import Any
 
 from wayword.errors import WorkspaceError
-from wayword.index import integrity
+from wayword.index import evaluation_file, integrity
+from wayword.index.evaluation_file import Evaluation
 from wayword.store import disk
 from wayword.store.artefact import (
     RECEIPT,
@@ -57,9 +59,17 @@ def current(root: Path) -> Path:
 
 
 def publish(
-    root: Path, version: str, make: Callable[[Path], dict[str, Any]], *, keep: int
+    root: Path,
+    version: str,
+    make: Callable[[Path], dict[str, Any]],
+    *,
+    keep: int,
+    evaluation: Evaluation | None = None,
 ) -> tuple[Path, bool]:
-    """Write a version unless it exists, and make it current. Returns its folder and whether it was written."""
+    """Write a version unless it exists, and make it current. Returns its folder and whether it was written.
+
+    The evaluation, if one is given, is written beside it.
+    """
     folder = root / version
     try:
         with _locked(root):
@@ -72,6 +82,8 @@ def publish(
             if made or not _is_current(root, version):
                 point(root, version)
             _prune(root, version, keep)
+            if evaluation is not None:
+                evaluation.save(root)
     except Exception as problem:
         if isinstance(problem, WorkspaceError) or (said := disk.refusal(problem)) is None:
             raise
@@ -145,7 +157,8 @@ def _locked(root: Path) -> Iterator[None]:
     with disk.locked(root) as free:
         if not free:
             raise WorkspaceError(f"Another process is writing {root}. Try again when it has finished.")
-        for remains in (f"{UNFINISHED}*", f".{CURRENT}.*.new", "..verified-*.new"):
+        written = (f".{name}.*.new" for name in (CURRENT, evaluation_file.FILE, ".verified-*"))
+        for remains in (f"{UNFINISHED}*", *written):
             for left in root.glob(remains):
                 remove(left)
         yield

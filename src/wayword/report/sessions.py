@@ -82,7 +82,7 @@ def verdicts(rows: list[Row], differences: list[Row]) -> list[str]:
     """Say which of the served policy and most popular completion is better for people, for each kind of people."""
     verdict_of = {people: _verdict(people, rows, differences) for people in PEOPLE}
     known = {people: verdict for people, verdict in verdict_of.items() if verdict}
-    lines = [f"{people_name(people)}: {verdict[1]}" for people, verdict in known.items()]
+    lines = [f"{people_name(people)} {verdict[1]}" for people, verdict in known.items()]
     main = known.get(MODEL)
     others = [people for people, verdict in known.items() if main and verdict[0] not in (main[0], "equal")]
     if others:

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from wayword import __version__
+from wayword.index.evaluation_file import Evaluation
 from wayword.logs.ubi.schema import Event, Query
 from wayword.serving import events, parameters
 from wayword.serving.experiment import FIRST, SECOND
@@ -31,7 +32,7 @@ REASONS = {
 
 def describe(options: Options) -> Plain:
     """All paths of the service."""
-    types = (CompletionResponse, Explanation, Event, Query, Stored, Health, OverridesBody, Error)
+    types = (CompletionResponse, Explanation, Event, Query, Stored, Health, OverridesBody, Evaluation, Error)
     schemas, components = msgspec.json.schema_components(types, ref_template=REFERENCE)
     of = dict(zip(types, schemas, strict=True))
     components["CompletionResponse"]["properties"]["score_is"]["description"] = _meanings()
@@ -89,6 +90,13 @@ def describe(options: Options) -> Plain:
                     "responses": _responses(of, OverridesBody, 400, 401, 403, 408, 413, 421, 429, 503),
                     **token,
                 },
+            },
+            "/evaluation": {
+                "get": {
+                    "operationId": "evaluation",
+                    "summary": "What people find and type with each policy, as `wayword evaluate` says.",
+                    "responses": _responses(of, Evaluation, 404, 421, 429, 503, cached=True),
+                }
             },
             "/healthz": {
                 "get": {

@@ -11,13 +11,14 @@ from typing import Any
 import msgspec
 
 from wayword.errors import WaywordError, WorkspaceError
+from wayword.index.evaluation_file import Evaluation
 from wayword.index.overrides import Overrides
 from wayword.request import MODES
 from wayword.serving import access, assets, events, openapi, parameters
 from wayword.serving.bodies import Bodies
 from wayword.serving.completer import Served
 from wayword.serving.event_log import FOLDER, EventLog
-from wayword.serving.experiment import Experiment, Serving
+from wayword.serving.experiment import FIRST, Experiment, Serving
 from wayword.serving.explanation import Unknown, explain
 from wayword.serving.health import Vitals
 from wayword.serving.hosts import Hosts
@@ -35,6 +36,7 @@ _COUNTERS = {
 }
 _NO_STORE = ("cache-control", "no-store")
 _COMPLETE, _HEALTH, _EVENTS, _OVERRIDES = "/complete", "/healthz", "/events", "/overrides"
+_EVALUATION = "/evaluation"
 _UNCHECKED = frozenset((_COMPLETE, _HEALTH))
 """Paths where the host is not checked first: `complete` does it itself, and all may know the server's health."""
 _AWAITED = (_EVENTS, _OVERRIDES)
@@ -222,6 +224,12 @@ class Service:
         content = await self._body(scope, protocol)
         return Response(200, [JSON, _NO_STORE], await _in_thread(lambda: _write_overrides(content, root)))
 
+    async def evaluation(self, scope: Scope, _protocol: Any) -> Response:
+        """`GET /evaluation`: that of the first workspace."""
+        root = self.experiment.completers[FIRST].root
+        content = await _in_thread(lambda: _read_evaluation(root))
+        return _unless_known(scope, self._tagged(f"{zlib.crc32(content):08x}", content))
+
     def health(self, _scope: Scope, _protocol: Any) -> Response:
         """`GET /healthz`."""
         health = self._vitals.health(self.experiment, monotonic())
@@ -304,6 +312,20 @@ def _read_overrides(root: Path, current: Overrides) -> bytes:
     return encode(current.plain())
 
 
+def _read_evaluation(root: Path) -> bytes:
+    """The evaluation of an index, read at each request: few ask for it, and it changes with every run."""
+    try:
+        found = Evaluation.load(root)
+    except WorkspaceError as problem:
+        logger.warning("%s", problem)
+        raise Refused(
+            503, "The evaluation cannot be read; `wayword index WORKSPACE` writes it anew."
+        ) from None
+    if found is None:
+        raise Refused(404, "There is no evaluation; `wayword run` makes one.")
+    return encode(found)
+
+
 def _write_overrides(content: bytes, root: Path) -> bytes:
     try:
         overrides = Overrides.parse(msgspec.json.decode(content), "the body")
@@ -324,6 +346,7 @@ _ROUTES: dict[str, dict[str, Handler]] = {
     "/explain": {"GET": Service.explain, "HEAD": Service.explain},
     _EVENTS: {"POST": Service.store},
     _OVERRIDES: {"GET": Service.overrides, "PUT": Service.override},
+    _EVALUATION: {"GET": Service.evaluation, "HEAD": Service.evaluation},
     _HEALTH: {"GET": Service.health, "HEAD": Service.health},
     "/metrics": {"GET": Service.measured, "HEAD": Service.measured},
     "/openapi.json": {"GET": Service.described, "HEAD": Service.described},

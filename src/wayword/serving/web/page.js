@@ -2,9 +2,10 @@
 
 import { Combobox } from "./combobox.js";
 import { Connection } from "./connection.js";
+import { showEvaluation } from "./evaluation.js";
 import { Events, clientId } from "./events.js";
 import { explained, percent } from "./explanation.js";
-import { Service, Unreachable } from "./service.js";
+import { Refused, Service, Unreachable } from "./service.js";
 
 const at = (id) => document.getElementById(id);
 const [main, form, input, panel] = [document.querySelector("main"), at("form"), at("search"), at("page")];
@@ -68,6 +69,7 @@ input.addEventListener("input", () => {
 at("modes").addEventListener("change", () => box.refresh());
 addEventListener("popstate", revisit);
 revisit();
+evaluate();
 
 function mode() {
   return form.elements.mode.value;
@@ -195,6 +197,19 @@ function show(explanation, options) {
   panel.hidden = !explanation;
 }
 
+// --- what was measured
+
+/** Shown before anything is typed; a page without it is complete. */
+async function evaluate() {
+  const figure = at("evaluation");
+  if (!figure.hidden) return;
+  try {
+    showEvaluation(figure, await service.evaluation());
+  } catch (error) {
+    if (!(error instanceof Refused || error instanceof Unreachable)) throw error;
+  }
+}
+
 // --- what is told
 
 function told(words) {
@@ -214,6 +229,7 @@ function connected(up) {
   told(message);
   if (!up) return;
   events.retry();
+  evaluate();
   if (searching) answer(searching);
   else box.refresh();
 }

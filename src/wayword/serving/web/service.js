@@ -29,6 +29,11 @@ export class Service {
     return this.#get("explain", { prefix, query, mode, ...this.#who() }, signal);
   }
 
+  /** What people find and type with each policy; refused with 404 if nobody has measured it. */
+  evaluation() {
+    return this.#get("evaluation", {});
+  }
+
   alive() {
     return this.#get("healthz", {});
   }
