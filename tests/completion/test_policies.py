@@ -146,7 +146,7 @@ def test_lists_are_chosen_from_the_pool_and_each_suggestion_once(
     assert isinstance(policy, ListPolicy)
     contexts = from_prefixes(PREFIXES)
     for mode in MODES:
-        pool = policy.pool(contexts, policy.retriever.intents(contexts), 10, mode)
+        pool = policy.pool(contexts, policy.retriever.intents(contexts), POOL, mode)
         listed = policy.complete(contexts, POOL, mode=mode)
         possible = set(zip(pool.owner.tolist(), pool.values.tolist(), strict=True))
         pairs = set(zip(listed.context.tolist(), listed.query.tolist(), strict=True))

@@ -64,7 +64,7 @@ def test_the_verdict(
     assert line.endswith(said)
     assert f"with {ratio:.2f} times the keystrokes" in line
     assert f"{found[0]:+.3f} to {found[1]:+.3f}" in line
-    assert line.startswith("People who accept as the acceptance model says: find ")
+    assert line.startswith("People who accept as the acceptance model says find ")
 
 
 def test_for_whom_the_conclusion_does_not_hold() -> None:

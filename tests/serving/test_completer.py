@@ -248,7 +248,7 @@ def test_the_block_list_of_the_settings_is_followed_while_serving(copied: Path, 
     "setting", [{"min_searches": 4}, {"min_results": 8}, {"min_searches": 3, "min_results": 5}]
 )
 def test_what_is_searched_seldom_or_finds_little_is_learned_from_but_not_shown(
-    setting: dict[str, int], copied: Path
+    setting: dict[str, Any], copied: Path
 ) -> None:
     workspace = Workspace.open(copied)
     before = Completer.open(copied)

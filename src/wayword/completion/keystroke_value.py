@@ -18,8 +18,8 @@ from wayword.completion.typing_outcomes import Keystrokes, Lists, Slots, take_pr
 from wayword.logs.contexts import PREFIX
 from wayword.store.compressed_rows import CompressedRows
 
-VALUES = tuple(0.1 * 2 ** (step / 2) for step in range(12))
-"""The values that may be chosen: 0.1 to 4.5."""
+VALUES = tuple(0.1 * 2 ** (step / 4) for step in range(24))
+"""The values that may be chosen: 0.1 to 5.4."""
 SESSIONS = 400
 """Number of held-out searches that are typed."""
 Complete = Callable[[pa.Table, int], Candidates]
