@@ -27,6 +27,8 @@ SWEEPS = 3
 """Largest number of rounds of improvements."""
 LEAST = 1e-4
 """Smallest value of a suggestion that is shown."""
+NEGLIGIBLE = 0.005
+"""A list ends before the first suggestion of less than this share of the value of its best one."""
 SHOWN = 10
 """Suggestions of a list that people see: the list is the best of this length."""
 FIRST = 10
@@ -96,7 +98,11 @@ def best_lists(
             query[text],
             value[text],
         )
+        most = value[text, :SHOWN].max()
         for j in range(filled):
+            if value[text, j] < NEGLIGIBLE * most:
+                query[text, j:], value[text, j:] = -1, 0.0
+                break
             query[text, j] = suggested[query[text, j]]
 
 
