@@ -250,7 +250,7 @@ def test_a_larger_keystroke_value_never_takes_more_keystrokes(policy: ListPolicy
         typed.append(expected_characters(policy, queries, keystrokes, shown))
     assert typed[-1] < typed[0]
     for fewer, more in zip(typed[1:], typed, strict=False):
-        assert fewer <= more * 1.01
+        assert fewer <= more * 1.03
 
 
 def test_the_scores_of_one_person_are_those_of_the_takers(policy: ListPolicy) -> None:

@@ -10,7 +10,7 @@ from wayword.engines import tables
 from wayword.errors import WaywordError
 from wayword.index.build import build
 from wayword.serving.completer import Completer, Served
-from wayword.serving.explanation import Taken, Unknown, explain
+from wayword.serving.explanation import Unknown, explain
 from wayword.store.workspace import Workspace
 
 
@@ -149,22 +149,30 @@ def test_any_text_may_be_asked_about(typed: str, served: Served) -> None:
         explain(served, "v", typed)
 
 
-def people_of(served: Served, query: str) -> Taken:
-    found = explain(served, "vid", query).people
+def takers_of(served: Served, typed: str, query: str) -> set[str]:
+    found = explain(served, typed, query).people
     assert found
-    return found
+    return {one.query for one in found.takers}
+
+
+def taken_by_others(served: Served) -> tuple[str, str, str]:
+    """A text, a query that people intend there, and another one that they take."""
+    for typed in ("v", "m", "g", "a", "t", "s", "p", "w"):
+        listed = [one.query for one in served.complete(typed, 10)]
+        for query in listed:
+            for other in listed:
+                if query != other and query in takers_of(served, typed, other):
+                    return typed, query, other
+    raise AssertionError("nobody takes what they did not intend")
 
 
 def test_what_is_denied_is_not_explained(undisturbed: Made) -> None:
     served = Completer.open(undisturbed.path).served
-    query, other = (one.query for one in served.complete("vid", 2))
+    typed, query, other = taken_by_others(served)
     denied = Served(served.index, served.overrides, served.index.numbers([query]))
     with pytest.raises(Unknown):
-        explain(denied, "vid", query)
-    explained = explain(denied, "vid", other)
-    assert query not in {one.query for one in explained.becomes}
-    assert explained.people
-    assert query not in {one.query for one in explained.people.takers}
-    assert query in {one.query for one in people_of(served, other).takers}  # of whom there are some
+        explain(denied, typed, query)
+    assert query not in {one.query for one in explain(denied, typed, other).becomes}
+    assert query not in takers_of(denied, typed, other)
     with pytest.raises(WaywordError, match="mode"):
-        explain(served, "vid", query, mode="some")
+        explain(served, typed, query, mode="some")

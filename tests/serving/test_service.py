@@ -256,21 +256,21 @@ def test_times_that_are_promised_are_taken(server: Server) -> None:
 
 
 def test_what_is_decided_by_hand_holds_at_once(server: Server, workspace: Path) -> None:
-    before = server.get("/complete", prefix="vid", k=1).json["completions"][0]["query"]
+    before = server.get("/complete", prefix="v", k=1).json["completions"][0]["query"]
     decided = {"deny": [before], "pin": {"zz": ["Sale"]}}
-    tag = server.get("/complete", prefix="vid").headers["etag"]
+    tag = server.get("/complete", prefix="v").headers["etag"]
     got = server.ask("PUT", "/overrides", json.dumps(decided).encode(), BEARER)
     assert got.json == {"deny": [before], "delete": [], "pin": {"zz": ["Sale"]}}
     assert server.ask("GET", "/overrides", headers=BEARER).json == got.json  # at once, to be edited again
-    until(lambda: server.get("/complete", prefix="vid", k=1).json["completions"][0]["query"] != before)
-    assert server.ask("GET", "/complete?prefix=vid", headers={"if-none-match": tag}).status == 200
+    until(lambda: server.get("/complete", prefix="v", k=1).json["completions"][0]["query"] != before)
+    assert server.ask("GET", "/complete?prefix=v", headers={"if-none-match": tag}).status == 200
     until(lambda: server.get("/complete", prefix="zz").json["completions"][0]["query"] == "Sale")
-    assert server.get("/explain", prefix="vid", query=before).status == 404
+    assert server.get("/explain", prefix="v", query=before).status == 404
     assert server.ask("GET", "/overrides", headers=BEARER).json == got.json
     assert server.ask("PUT", "/overrides", b'{"deny": 1}', BEARER).status == 400
     assert server.ask("PUT", "/overrides", b"{}", {"authorization": "Bearer wrong"}).status == 401
     assert server.ask("PUT", "/overrides", b"{}", BEARER).status == 200
-    until(lambda: server.get("/complete", prefix="vid", k=1).json["completions"][0]["query"] == before)
+    until(lambda: server.get("/complete", prefix="v", k=1).json["completions"][0]["query"] == before)
     assert (workspace / "index" / "overrides.json").exists()
 
 
@@ -382,14 +382,14 @@ def _who_asks_too_often_waits(server: Server) -> None:
 
 def test_a_worker_that_is_started_again_knows_what_was_decided(workspace: Path) -> None:
     with serving(workspace, "--rate", 0, WAYWORD_TOKEN=TOKEN) as server:
-        first = server.get("/complete", prefix="vid", k=1).json["completions"][0]["query"]
+        first = server.get("/complete", prefix="v", k=1).json["completions"][0]["query"]
         server.ask("PUT", "/overrides", json.dumps({"deny": [first]}).encode(), BEARER)
-        until(lambda: server.get("/complete", prefix="vid", k=1).json["completions"][0]["query"] != first)
+        until(lambda: server.get("/complete", prefix="v", k=1).json["completions"][0]["query"] != first)
         family = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
         (worker,) = map(int, family.read_text().split())
         os.kill(worker, signal.SIGKILL)
         until(lambda: _is_there(server))
-        assert server.get("/complete", prefix="vid", k=1).json["completions"][0]["query"] != first
+        assert server.get("/complete", prefix="v", k=1).json["completions"][0]["query"] != first
         server.ask("PUT", "/overrides", b"{}", BEARER)
 
 

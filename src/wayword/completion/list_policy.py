@@ -28,6 +28,8 @@ USEFUL, PROBABLE = 40, 24
 """The pool of a text: so many queries of highest expected utility, and so many of the most probable."""
 FEWEST, EACH = 10, 3
 """Where few queries are intended, fewer useful ones: so many, and so many more for each intended query."""
+TYPED_AGAIN = 0.5
+"""Share of a query's characters that have to be typed again, at least, by somebody whose text does not begin it."""
 TEXTS_AT_ONCE = 64
 PSEUDO_SEARCHES = 2.0
 """Searches of average success that are added to those of each query, to estimate its own success."""
@@ -140,6 +142,8 @@ class ListPolicy:
         length = self.queries.lengths[rows.values]
         left = np.maximum(length - self._branching(intents, typed)[rows.owner], 0)
         left[rows.values == intents.whole[rows.owner]] = 0  # all is typed
+        guessed = (intents.source != SOURCES.index("graph"))[rows.owner]
+        left = np.where(guessed, np.maximum(left, length * TYPED_AGAIN), left)
         return Members(
             CompressedRows(rows.offsets, rows.values),
             (weight / total[rows.owner]).astype(np.float32),
@@ -185,11 +189,21 @@ class ListPolicy:
         kept = (shown >= 0) & (shown != intents.whole[context]) & (core | (k > PROBABLE))
         context, shown, core = context[kept], shown[kept], core[kept]
         look = self.queries.look[shown]
-        order = np.lexsort((shown, -self.searches[shown], ~core, look, context))
+        onward = self._continuing(intents, context, shown)
+        order = np.lexsort((shown, -self.searches[shown], ~onward, ~core, look, context))
         context, shown, core, look = context[order], shown[order], core[order], look[order]
         first = np.r_[True, (context[1:] != context[:-1]) | (look[1:] != look[:-1])][: len(shown)]
         lengths = np.bincount(context[first], minlength=contexts.num_rows)
         return Pool.from_lengths(shown[first].astype(np.int32), lengths, core[first])
+
+    def _continuing(
+        self, intents: Intents, context: NDArray[np.int64], query: NDArray[np.int32]
+    ) -> NDArray[np.bool_]:
+        """Return whether each query is one of those that continue the text."""
+        members, universe = intents.members.select(intents.continues), len(self.queries.look)
+        known = members.owner * universe + members.values
+        place = np.searchsorted(known, context * universe + query)
+        return np.r_[known, -1][place] == context * universe + query
 
     def _best(
         self,

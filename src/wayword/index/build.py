@@ -95,6 +95,8 @@ class ServedQueries:
     showable: NDArray[np.bool_]
     withheld: dict[str, int]
     """Numbers of queries that are not shown, by reason."""
+    few_users: NDArray[np.bool_]
+    """Private queries that have few users, and nothing else against them: a variant may be shown instead."""
 
 
 def _write(
@@ -136,7 +138,8 @@ def _policies(
     hidden = private | ~queries.showable | nameless
     policy = whole
     if hidden.any():
-        shown_as = np.where(hidden | hidden[known.shown_as], HIDDEN, known.shown_as).astype(np.int32)
+        elected = _elected(known.shown_as, queries.popularity, hidden, queries.few_users)
+        shown_as = np.where(hidden | hidden[elected], HIDDEN, elected).astype(np.int32)
         policy = replace(whole, queries=replace(known, shown_as=shown_as))
     if not private.any():
         return policy, replace(policy, retriever=public)
@@ -150,6 +153,26 @@ def _policies(
         look=_public_groups(known.look, private),
     )
     return policy, replace(policy, retriever=public, queries=without)
+
+
+def _elected(
+    shown_as: NDArray[np.int32],
+    searches: NDArray[np.int64],
+    hidden: NDArray[np.bool_],
+    replaceable: NDArray[np.bool_],
+) -> NDArray[np.int32]:
+    """Where the shown one of several variants is hidden but replaceable, show the most searched of the others.
+
+    >>> shown_as, searches = np.array([0, 0, 0], np.int32), np.array([9, 2, 3])
+    >>> first = np.array([True, False, False])
+    >>> _elected(shown_as, searches, first, first).tolist(), _elected(shown_as, searches, first, ~first).tolist()
+    ([2, 2, 2], [0, 0, 0])
+    """
+    elected = shown_as.copy()
+    members = np.flatnonzero(~hidden & replaceable[shown_as])
+    for place in members[np.lexsort((-members, searches[members]))].tolist():  # the most searched comes last
+        elected[shown_as == shown_as[place]] = place
+    return elected
 
 
 def _optional(workspace: Workspace) -> tuple[str, ...]:
@@ -218,6 +241,7 @@ def _served_queries(workspace: Workspace, config: IndexConfig, overrides: Overri
         patterns,
         able.mask,
         {**{reason: int(bad.sum()) for reason, bad in reasons.items() if bad.any()}, **able.withheld},
+        reasons["few users"] & able.mask,
     )
 
 

@@ -58,10 +58,11 @@ class Evaluation(msgspec.Struct, forbid_unknown_fields=True):
             ) from problem
 
     def save(self, root: Path) -> None:
-        """Write the file atomically; without policies there is none."""
+        """Write the file atomically unless it says the same already; without policies there is none."""
         file = root / FILE
-        if self.policies:
-            write_atomically(file, msgspec.json.encode(self).decode() + "\n")
-        elif file.exists():
+        content = msgspec.json.encode(self).decode() + "\n"
+        if self.policies and not (file.is_file() and file.read_text(encoding="utf-8") == content):
+            write_atomically(file, content)
+        elif not self.policies and file.exists():
             file.unlink()
             to_disk(root)

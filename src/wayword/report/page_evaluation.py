@@ -20,9 +20,9 @@ def evaluation_of(workspace: Workspace | Path | str, *, served: str = DEFAULT) -
     try:
         rows, differences = sessions_of(workspace), session_differences_of(workspace)
         curve, report = curve_of(workspace), workspace.report("completion")
-    except WorkspaceError:
+    except (WorkspaceError, OSError):
         return Evaluation()
-    return summary(rows, differences, curve, report["keystroke value"] if served == DEFAULT else None)
+    return summary(rows, differences, curve, report.get("keystroke value") if served == DEFAULT else None)
 
 
 def summary(
@@ -36,7 +36,11 @@ def summary(
     """
     value = {(row["policy"], row["metric"]): float(row["value"]) for row in rows if row["people"] == MODEL}
     names = dict.fromkeys(policy for policy, _ in value)
-    policies = [PolicyPoint(name, value[name, FOUND], value[name, KEYSTROKES]) for name in names]
+    unknown = float("nan")
+    policies = [
+        PolicyPoint(name, value.get((name, FOUND), unknown), value.get((name, KEYSTROKES), unknown))
+        for name in names
+    ]
     line = [CurvePoint(row["keystroke_value"], row[FOUND], row[KEYSTROKES]) for row in curve]
     return Evaluation(
         [point for point in policies if _is_known(point)],

@@ -85,7 +85,7 @@ def verdicts(rows: list[Row], differences: list[Row]) -> list[str]:
     lines = [f"{people_name(people)} {verdict[1]}" for people, verdict in known.items()]
     main = known.get(MODEL)
     others = [people for people, verdict in known.items() if main and verdict[0] not in (main[0], "equal")]
-    if others:
+    if others and main and main[0] in (DEFAULT, POPULAR):
         names = "; ".join(MEANINGS[people] for people in others)
         lines.append(f"This conclusion does not hold for people who {names}.")
     return lines
