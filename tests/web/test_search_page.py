@@ -88,9 +88,9 @@ def test_the_rest_of_a_completion_is_told_from_what_was_typed(
 
 def test_the_rest_is_emphasised(page: Page, server: Server) -> None:
     typed(page, "vide", both(server, "vide"))
-    option = page.get_by_role("option", name="video editor", exact=True).first
+    option = page.get_by_role("option", name="video player", exact=True).first
     rest = option.locator("wayword-rest")
-    expect(rest).to_have_text("o editor")
+    expect(rest).to_have_text("o player")
     weights = [one.evaluate("(e) => Number(getComputedStyle(e).fontWeight)") for one in (option, rest)]
     assert weights[0] < weights[1]
 
