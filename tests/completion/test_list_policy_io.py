@@ -37,7 +37,7 @@ def test_what_is_saved_is_loaded(policy: ListPolicy, saved: Path) -> None:
         assert one.score.tolist() == other.score.tolist()
 
 
-@pytest.mark.parametrize("name", ["group", "look", "shown_as", "pages.values", "word_forms.offsets"])
+@pytest.mark.parametrize("name", ["group", "lookalike", "shown_as", "pages.values", "word_forms.offsets"])
 def test_arrays_of_another_length_are_an_error(name: str, policy: ListPolicy, saved: Path) -> None:
     file = saved / f"{name}.npy"
     array = np.load(file)

@@ -53,7 +53,8 @@ MORE, LESS, SAME = (0.01, 0.03), (-0.03, -0.01), (-0.01, 0.01)
         (LESS, LESS, 0.9, "one finds more, the other takes fewer keystrokes."),
         (SAME, SAME, 1.0, "no significant difference."),
         (MORE, MORE, 1.04, "wayword is better."),  # as many keystrokes, for all practical purposes
-        (SAME, LESS, 0.99, "no significant difference."),
+        (SAME, LESS, 0.99, "the difference in keystrokes is significant, but small."),
+        (SAME, MORE, 1.03, "the difference in keystrokes is significant, but small."),
     ],
 )
 def test_the_verdict(

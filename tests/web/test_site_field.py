@@ -68,7 +68,9 @@ def test_a_pick_fills_the_field_sends_the_form_and_is_on_disk(shop: Shop) -> Non
         assert accessible(page) == []
         page.keyboard.press("Enter")
         page.wait_for_url(f"{shop.address}/results.html?q={expected[1].replace(' ', '+')}")
-        *_, seen, picked = records_of(shop.server, page, 2)  # a list that is shown again is told again
+        told = records_of(shop.server, page, 2)
+    # A request that the browser gave up when it left the page is sent again; the log keeps one of equal records.
+    seen, picked = (record for n, record in enumerate(told) if record not in told[:n])
     assert seen["action_name"] == "completions_shown"
     assert seen["event_attributes"]["completion"]["shown"] == expected
     assert picked["action_name"] == "completion_picked"

@@ -23,7 +23,8 @@ from wayword.store.regular_file import read_regular
 
 FEATURES = ("constant", "continues", "intended_words", "suggested_words", "same_page", "corrected")
 """1; q continues x; share of q̄'s words that are in q; share of q's words that are in q̄ (words weighted by rarity);
-similarity of their result pages; x was corrected, that is, q̄ does not begin with x."""
+similarity of their result pages; x was corrected (a match of the sources
+typo, similar or shorter)."""
 MODEL = "acceptance.json"
 """The file of a model in an artefact."""
 POSITIONS = 10

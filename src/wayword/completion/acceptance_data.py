@@ -107,7 +107,7 @@ def _matched(
     retriever = universe.retriever
     intents = retriever.intents(from_prefixes(list(prefixes)))
     members = intents.members
-    weight = intents.typed * searches[members.values]
+    weight = intents.typed_probability * searches[members.values]
     rows, total = most_probable(members.owner, members.values, weight, len(prefixes))
     return rows, total, np.isin(intents.source, CORRECTED)
 

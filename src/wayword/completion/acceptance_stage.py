@@ -23,7 +23,8 @@ from wayword.completion.intended_queries import intended_queries
 from wayword.completion.popular import INTENDED, popularity
 from wayword.completion.prefix_matcher import PrefixMatcher
 from wayword.completion.sparse_topk import DemandGraph
-from wayword.completion.suggested_queries import SuggestedQueries
+from wayword.completion.suggested_queries import SuggestedQueries, pages_by_rank
+from wayword.completion.variants import Variants
 from wayword.engines import Engine, tables
 from wayword.engines.tables import tables_in
 from wayword.progress import Progress
@@ -71,7 +72,9 @@ def _universe(engine: Engine, at: Folders) -> Universe:
         own_utility=np.zeros(n, np.float32),
         popularity=searches,
     )
-    suggested = SuggestedQueries.of(texts, retriever.matcher.spelling, shown, searches)
+    pages = pages_by_rank(shown, n)
+    variants = Variants.of(texts, searches, pages, returned)
+    suggested = SuggestedQueries.of(texts, retriever.matcher.spelling, pages, searches, variants)
     return Universe.of(retriever, suggested)
 
 

@@ -19,7 +19,8 @@ stands for exact matches). A `source` is an index into this tuple."""
 class Candidates:
     """`query[i]` is a candidate for row `context[i]` of a table of contexts, with `score[i]` and possibly `source[i]`.
 
-    Rows are sorted by context, then by descending score, then by query number.
+    Rows are sorted by context. Within a context, the best comes first: by descending score, then by query number; a
+    list that was chosen as a whole (`list_policy`) has an order of its own.
     """
 
     context: NDArray[np.int32]

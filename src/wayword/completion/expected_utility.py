@@ -52,10 +52,10 @@ class Intents:
     """For each context, an index into `SOURCES`."""
     continues: NDArray[np.bool_]
     """For each member, whether it continues the text or its correction; members of a recorded prefix need not."""
-    typed: NDArray[np.float32]
+    typed_probability: NDArray[np.float32]
     """For each member, the probability that a person who intends it types this text on the way. `members.weights` is
     smaller: there a search shows one prefix of many."""
-    whole: NDArray[np.int32]
+    typed_query: NDArray[np.int32]
     """For each context, the query that is the typed text itself, or -1."""
 
     def within(self, mode: str) -> WeightedRows | None:
@@ -218,17 +218,19 @@ class ExpectedUtilityRetriever:
                 likelier = factor[np.repeat(row, lengths), query]
                 weight, typed = weight * likelier, typed * likelier
         source = np.fromiter((match[3] for match in matches), np.int8, len(matches))
-        whole = np.fromiter(map(self._whole, contexts[PREFIX].to_pylist(), matches), np.int32, len(matches))
+        prefixes = contexts[PREFIX].to_pylist()
+        typed_query = np.fromiter(map(self._typed_query, prefixes, matches), np.int32, len(matches))
         members = WeightedRows.from_lengths(query, lengths, weight)
-        return Intents(members, source, continues, typed, whole)
+        return Intents(members, source, continues, typed, typed_query)
 
-    def _whole(self, prefix: str, match: Match) -> int:
-        """Return the number of the query that is the whole text, or -1."""
+    def _typed_query(self, prefix: str, match: Match) -> int:
+        """Return the number of the query that is the typed text, or -1."""
         query = match[0]
         return int(query[0]) if len(query) and self.texts[query[0]] == prefix else -1
 
     def _match(self, prefix: str) -> Match:
-        """Return the intended queries, their weights, whether each continues the prefix, the source, and `typed`."""
+        """Return the intended queries, their weights, whether each continues the prefix, the source, and
+        `Intents.typed_probability`."""
         matches = self.matcher.matches(prefix)
         query, typed = matches.query, matches.weight
         if matches.source != "exact" and len(query) > GUESSED_QUERIES:

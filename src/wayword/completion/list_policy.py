@@ -125,8 +125,8 @@ class ListPolicy:
         what its page shows.
         """
         rows = intents.members
-        done = (rows.values == intents.whole[rows.owner]) & (rows.lengths[rows.owner] > 1)
-        weight = np.where(done, 0.0, intents.typed * self.searches[rows.values])
+        done = (rows.values == intents.typed_query[rows.owner]) & (rows.lengths[rows.owner] > 1)
+        weight = np.where(done, 0.0, intents.typed_probability * self.searches[rows.values])
         if self.retriever.documents_in:
             factor, row = self.retriever.documents_in.rows(contexts)
             weight = weight * context_ratio(
@@ -141,7 +141,7 @@ class ListPolicy:
         total = np.bincount(rows.owner, weights=weight, minlength=len(rows))
         length = self.queries.lengths[rows.values]
         left = np.maximum(length - self._branching(intents, typed)[rows.owner], 0)
-        left[rows.values == intents.whole[rows.owner]] = 0  # all is typed
+        left[rows.values == intents.typed_query[rows.owner]] = 0  # all is typed
         guessed = (intents.source != SOURCES.index("graph"))[rows.owner]
         left = np.where(guessed, np.maximum(left, length * TYPED_AGAIN), left)
         return Members(
@@ -172,10 +172,9 @@ class ListPolicy:
         return shared
 
     def pool(self, contexts: pa.Table, intents: Intents, k: int, mode: str) -> Pool:
-        """Return the queries that may be suggested for each text, useful and probable ones, one of those
-        that look alike.
+        """Return the queries that may be suggested for each text, useful and probable ones; of lookalikes one.
 
-        More than usual are returned only for long lists, and only to follow the first ones: these do not depend on k.
+        For a k above `PROBABLE` there are more, which may only follow the first ones: these do not depend on k.
         """
         useful = self.retriever.score(contexts, intents, max(USEFUL, k), intents.within(mode))
         probable = self.retriever.most_probable(intents, max(PROBABLE, k), mode)
@@ -186,9 +185,9 @@ class ListPolicy:
         shown = self.queries.shown_as[query]
         if mode == PREFIXED:  # the variant that is shown need not continue the text
             shown = np.where(shown >= 0, query, shown)
-        kept = (shown >= 0) & (shown != intents.whole[context]) & (core | (k > PROBABLE))
+        kept = (shown >= 0) & (shown != intents.typed_query[context]) & (core | (k > PROBABLE))
         context, shown, core = context[kept], shown[kept], core[kept]
-        look = self.queries.look[shown]
+        look = self.queries.lookalike[shown]
         onward = self._continuing(intents, context, shown)
         order = np.lexsort((shown, -self.searches[shown], ~onward, ~core, look, context))
         context, shown, core, look = context[order], shown[order], core[order], look[order]
@@ -200,7 +199,7 @@ class ListPolicy:
         self, intents: Intents, context: NDArray[np.int64], query: NDArray[np.int32]
     ) -> NDArray[np.bool_]:
         """Return whether each query is one of those that continue the text."""
-        members, universe = intents.members.select(intents.continues), len(self.queries.look)
+        members, universe = intents.members.select(intents.continues), len(self.queries.lookalike)
         known = members.owner * universe + members.values
         place = np.searchsorted(known, context * universe + query)
         return np.r_[known, -1][place] == context * universe + query
@@ -226,7 +225,7 @@ class ListPolicy:
                 best_lists(
                     first,
                     min(first + TEXTS_AT_ONCE, contexts.num_rows),
-                    (*members.rows.arrays, members.probability, members.saved, worth, worth),
+                    (*members.rows.arrays, members.probability, members.saved, worth),
                     pool.arrays,
                     typed.arrays,
                     corrected,

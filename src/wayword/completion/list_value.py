@@ -1,11 +1,12 @@
 """The value of a list of suggestions for the people who typed a text, and the list that maximises it.
 
-    V(L | x) = Σ_q̄ P(q̄ | x) Σ_j T_j · (û(q_j | q̄) + λ · saved(x, q̄) − W(q̄))
-    T_j      = r_j · a(q_j | x, q̄) · Π_{i<j} (1 − r_i · a(q_i | x, q̄))       takes q_j, of those who intend q̄
+    V(L | x)     = Σ_q̄ P(q̄ | x) Σ_j T_j · gain(q_j | q̄)
+    gain(q | q̄)  = worth(q̄) · (û(q | q̄) − 1) + λ · saved(x, q̄)
+    T_j          = r_j · a(q_j | x, q̄) · Π_{i<j} (1 − r_i · a(q_i | x, q̄))   takes q_j, of those who intend q̄
 
-Members are the intended queries q̄ of a text with P(q̄ | x); the pool are the queries that may be suggested. The gain of
-a suggestion for a member is û + λ · saved − W, what taking it is worth beyond typing on. Everything is computed from
-two dense matrices, members × pool: acceptance a and gain.
+Members are the intended queries q̄ of a text with P(q̄ | x); the pool are the queries that may be suggested. The gain is
+what taking a suggestion is worth beyond typing on; worth(q̄) is what a search for q̄ finds, relative to the average
+search. Everything is computed from two dense matrices, members × pool: acceptance a and gain.
 
 The list is built greedily by marginal value, and then improved: a suggestion is moved to another place, removed,
 inserted or replaced, while this increases V. With S_j = Π_{i<j} (1 − r_i a_i), the share of a member's people who reach
@@ -13,6 +14,8 @@ position j, and F_j, the value of what follows position j for those who reach it
 worth Σ_q̄ P · S_j · r_j · a_c · (gain_c − F_j), for all c at once: a sweep over all positions costs as much as the
 greedy list. Of suggestions whose value is within 1 %, the most searched is taken. The share of each suggestion in V is
 positive: none is shown only because it keeps people from a worse one.
+
+Compiled functions that call each other stay in this file, as in `trie`.
 """
 
 from typing import Any
@@ -54,12 +57,12 @@ def best_lists(
 ) -> None:
     """Fill the rows `first` to `last` of `query` and `value` with the best list of each text.
 
-    members: offsets, query, P(q̄ | x), saved, worth of a search, W: worth of typing on; pool: offsets, query, core;
+    members: offsets, query, P(q̄ | x), saved, worth; pool: offsets, query, core;
     typed: code points of the texts; queries: words, pages by rank, code points, group, searches;
     model: coefficients, reading, keystroke value; scratch: arrays of zeros for words and documents.
     Rows of different lengths are given as offsets, values and weights.
     """
-    member_offsets, member_query, probability, saved, worth, typing_on = members
+    member_offsets, member_query, probability, saved, worth = members
     pool_offsets, pool_query, core = pool
     words, pages, spelling, group, searches = queries
     coefficients, reading, keystroke_value = model
@@ -84,9 +87,8 @@ def best_lists(
             scratch,
         )
         for m in range(m1 - m0):
-            extra = keystroke_value * saved[m0 + m] - typing_on[m0 + m]
             for c in range(c1 - c0):
-                gain[m, c] = worth[m0 + m] * gain[m, c] + extra
+                gain[m, c] = worth[m0 + m] * (gain[m, c] - 1.0) + keystroke_value * saved[m0 + m]
         filled = optimise(
             probability[m0:m1],
             accepted,

@@ -74,6 +74,8 @@ def write(
     matcher, probability = PrefixMatcher.build(texts, returned), _prefix_probability(texts, prefixes)
     progress.advance(2, STEPS)
 
+    counts = popularity(at["rankings"], "retriever", acceptance=at.get("acceptance"))
+
     def assemble(
         graph: DemandGraph, own_utility: NDArray[np.float32], context: Mapping[str, Affinity]
     ) -> ExpectedUtilityRetriever:
@@ -83,7 +85,7 @@ def write(
             graph,
             prefix_probability=probability,
             own_utility=own_utility,
-            popularity=popularity(at["rankings"], "retriever", acceptance=at.get("acceptance")),
+            popularity=counts,
             recorded=recorded,
             threads=threads(),
             **context,
@@ -106,25 +108,33 @@ def write(
     pages = pages_by_rank(graph.exposure, len(texts))
     variants = Variants.of(texts, searches, pages, returned, decided)
     pq.write_table(variants_table.as_table(texts, variants, searches), out / VARIANTS)
-    suggested = SuggestedQueries.of(texts, matcher.spelling, graph.exposure, searches, variants)
+    suggested = SuggestedQueries.of(texts, matcher.spelling, pages, searches, variants)
     model = _acceptance(at, acceptance)
     policy = ListPolicy(retriever, suggested, model, DEFAULT_KEYSTROKE_VALUE)
-    report: Report = {
+    value, tried = _keystroke_value(policy, config, held_out)
+    list_policy_io.save(replace(policy, keystroke_value=value), out)
+    return {
         "context": strengths,
         "queries shown as another": int((variants.shown_as != np.arange(len(texts))).sum()),
         "corrections of unknown queries": len(unknown),
+        "keystroke value": value,
+        "keystrokes relative to most popular completion": tried,
     }
+
+
+def _keystroke_value(
+    policy: ListPolicy, config: CompletionConfig, held_out: NDArray[np.int64]
+) -> tuple[float, dict[str, float]]:
+    """The value that is set, or else chosen on held-out searches; and what people type with those that were tried."""
     if config.keystroke_value != "auto":
-        policy = replace(policy, keystroke_value=config.keystroke_value)
-    elif len(held_out):
-        popular = PopularRetriever(texts, retriever.popularity).retrieve
-        chosen, tried = keystroke_value.choose(
-            lambda value: replace(policy, keystroke_value=value), popular, held_out
-        )
-        policy = replace(policy, keystroke_value=chosen)
-        report["keystrokes relative to most popular completion"] = {f"{v:.3g}": n for v, n in tried.items()}
-    list_policy_io.save(policy, out)
-    return {**report, "keystroke value": policy.keystroke_value}
+        return config.keystroke_value, {}
+    if not len(held_out):
+        return DEFAULT_KEYSTROKE_VALUE, {}
+    popular = PopularRetriever(policy.retriever.texts, policy.retriever.popularity).retrieve
+    chosen, tried = keystroke_value.choose(
+        lambda value: replace(policy, keystroke_value=value), popular, held_out
+    )
+    return chosen, {f"{value:.3g}": relative for value, relative in tried.items()}
 
 
 def _acceptance(at: Folders, given: InputFile | None) -> Acceptance:

@@ -15,7 +15,7 @@ from wayword.completion.variants import Variants
 from wayword.store.arrays import load_array, save_array
 from wayword.store.compressed_rows import CompressedRows, WeightedRows
 
-PAGES, GROUP, LOOK, SHOWN_AS = "pages", "group", "look", "shown_as"
+PAGES, GROUP, LOOKALIKE, SHOWN_AS = "pages", "group", "lookalike", "shown_as"
 HIDDEN = -1
 
 
@@ -30,7 +30,7 @@ class SuggestedQueries:
     """The code points of each query."""
     group: NDArray[np.int32]
     """Queries of the same group are one suggestion."""
-    look: NDArray[np.int32]
+    lookalike: NDArray[np.int32]
     """Queries of the same number look alike: a list shows one of them."""
     shown_as: NDArray[np.int32]
     """The query that is shown instead of each query; `HIDDEN` for one that is not shown."""
@@ -40,15 +40,14 @@ class SuggestedQueries:
         cls,
         texts: Sequence[str],
         spelling: CompressedRows,
-        exposure: WeightedRows,
+        pages: WeightedRows,
         searches: NDArray[np.int64],
-        variants: Variants | None = None,
+        variants: Variants,
     ) -> "SuggestedQueries":
-        """Compare queries, given how often each is searched; by default variants are looked for."""
-        pages = pages_by_rank(exposure, len(texts))
-        found = variants or Variants.of(texts, searches, pages)
-        look = lookalikes(spelling, searches.astype(np.float64), found.group)
-        return cls(QueryWords.of(texts, forms_in_use), pages, spelling, found.group, look, found.shown_as)
+        """Compare queries, given their pages and how often each is searched."""
+        lookalike = lookalikes(spelling, searches.astype(np.float64), variants.group)
+        words = QueryWords.of(texts, forms_in_use)
+        return cls(words, pages, spelling, variants.group, lookalike, variants.shown_as)
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
@@ -64,7 +63,7 @@ class SuggestedQueries:
         self.words.save(folder)
         self.pages.save(folder, PAGES)
         save_array(folder / f"{GROUP}.npy", self.group)
-        save_array(folder / f"{LOOK}.npy", self.look)
+        save_array(folder / f"{LOOKALIKE}.npy", self.lookalike)
         save_array(folder / f"{SHOWN_AS}.npy", self.shown_as)
 
     @classmethod
@@ -79,7 +78,7 @@ class SuggestedQueries:
             WeightedRows.load(folder, PAGES, below=documents, rows=queries),
             spelling,
             load_array(folder / f"{GROUP}.npy", np.int32, shape=(queries,)),
-            load_array(folder / f"{LOOK}.npy", np.int32, shape=(queries,)),
+            load_array(folder / f"{LOOKALIKE}.npy", np.int32, shape=(queries,)),
             shown_as,
         )
 

@@ -150,9 +150,7 @@ def _in_mode(policy: Policy, wide: Candidates, typed: pa.Table, mode: str) -> Ca
     """The list of a policy in a mode, derived from its long list where possible."""
     if isinstance(policy, PrefixFiltered):
         return wide if mode == ANY else filter_by_prefix(wide, typed, policy.texts)
-    if mode == ANY and not isinstance(policy, ListPolicy):  # a list is chosen as a whole, for its length
-        return wide
-    return policy.complete(typed, DEEPEST, mode=mode)
+    return wide if mode == ANY else policy.complete(typed, DEEPEST, mode=mode)
 
 
 def _recalls(wide: dict[str, Candidates], best: Candidates) -> dict[str, float]:

@@ -150,7 +150,7 @@ def _policies(
         pages=pages.select(~private[pages.owner]),
         spelling=public.matcher.spelling,
         group=_public_groups(known.group, private),
-        look=_public_groups(known.look, private),
+        lookalike=_public_groups(known.lookalike, private),
     )
     return policy, replace(policy, retriever=public, queries=without)
 
@@ -168,11 +168,12 @@ def _elected(
     >>> _elected(shown_as, searches, first, first).tolist(), _elected(shown_as, searches, first, ~first).tolist()
     ([2, 2, 2], [0, 0, 0])
     """
-    elected = shown_as.copy()
     members = np.flatnonzero(~hidden & replaceable[shown_as])
-    for place in members[np.lexsort((-members, searches[members]))].tolist():  # the most searched comes last
-        elected[shown_as == shown_as[place]] = place
-    return elected
+    members = members[np.lexsort((members, -searches[members]))]
+    shown, first = np.unique(shown_as[members], return_index=True)
+    stand_in = np.arange(len(shown_as), dtype=np.int32)
+    stand_in[shown] = members[first]
+    return stand_in[shown_as]
 
 
 def _optional(workspace: Workspace) -> tuple[str, ...]:

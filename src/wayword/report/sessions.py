@@ -1,6 +1,7 @@
 """Report of typing sessions: what people find and type with each policy, in a table, in words and in a picture."""
 
 import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +122,8 @@ def _verdict(people: str, rows: list[Row], differences: list[Row]) -> tuple[str,
         return POPULAR, f"{numbers}: {POPULAR} is better."
     if finds or types:
         return "mixed", f"{numbers}: one finds more, the other takes fewer keystrokes."
+    if keys["low"] > 0 or keys["high"] < 0:
+        return "equal", f"{numbers}: the difference in keystrokes is significant, but small."
     return "equal", f"{numbers}: no significant difference."
 
 
@@ -128,9 +131,10 @@ def picture(curve: list[Row], rows: list[Row]) -> str:
     """Draw found against keystrokes: `wayword` over its keystroke values (·), and each policy as a letter."""
     of_model = {(row["policy"], row["metric"]): row["value"] for row in rows if row["people"] == MODEL}
     names = list(dict.fromkeys(policy for policy, _ in of_model))
+    marks = letters(names)
     points: list[tuple[float, float, str]] = [(point[KEYSTROKES], point[FOUND], "·") for point in curve]
     points += [
-        (of_model[name, KEYSTROKES], of_model[name, FOUND], name[0])
+        (of_model[name, KEYSTROKES], of_model[name, FOUND], marks[name])
         for name in names
         if (name, KEYSTROKES) in of_model and (name, FOUND) in of_model  # without a click nothing is found
     ]
@@ -149,10 +153,23 @@ def picture(curve: list[Row], rows: list[Row]) -> str:
     lines = [f"{high - (high - low) * n / (HEIGHT - 1):6.3f} │{''.join(row)}" for n, row in enumerate(grid)]
     axis = f"       └{'─' * WIDTH}"
     labels = f"        {left:<{WIDTH - 6}.3f}{right:.3f}"
-    legend = ", ".join(f"{name[0]} {name}" for name in names)
+    legend = ", ".join(f"{marks[name]} {name}" for name in names)
     title = "found (up) against keystrokes (right); · the policy wayword with keystroke values from "
     values = f"{curve[-1]['keystroke_value']:g} (left) to {curve[0]['keystroke_value']:g}" if curve else ""
     return "\n".join([f"{title}{values}; {legend}", *lines, axis, labels])
+
+
+def letters(names: Iterable[str]) -> dict[str, str]:
+    """Give each name a letter of its own: the first of its letters that no earlier name has, else a digit.
+
+    >>> letters(["popular", "random", "retriever"])
+    {'popular': 'p', 'random': 'r', 'retriever': 'e'}
+    """
+    given: dict[str, str] = {}
+    for name in names:
+        free = (letter for letter in f"{name}0123456789" if letter not in given.values())
+        given[name] = next(free)
+    return given
 
 
 def _range(values: list[float]) -> tuple[float, float]:
