@@ -1,21 +1,23 @@
 """Prints what simulated people find and type with each policy: found against keystrokes, for every kind of people.
 
-python benchmarks/people.py                                   # both worlds, five logs: hours
-python benchmarks/people.py --worlds packages --logs 1        # minutes
+python benchmarks/people.py --events                          # both worlds, five logs: hours
+python benchmarks/people.py --worlds packages --logs 1        # a minute
 python benchmarks/people.py --keep results                    # workspaces are kept, and not made again
 
-Every policy is compared on its own curve over the keystroke value λ: the smallest λ with which people type at most
-1.05 times as much as with most popular completion. `knows` knows the people's law, with the same learned demand;
-`way` is the share of the way from most popular completion to it. `events` is `wayword` with an acceptance model
-learned from 100,000 lists that were shown to people of this kind by most popular completion. Values are exact
-expectations over a sample of intended queries; the interval of a difference is over these queries and logs.
+Policies are compared at equal keystrokes, 1.05 times those of most popular completion: each on its own curve over the
+keystroke value λ, interpolated between the two nearest values. `knows` is the same algorithm with the people's law
+instead of a model of it, and the same learned demand; `way` is the share of the way from most popular completion to it.
+`after events` is `wayword` with an acceptance model learned from 100,000 lists that most popular completion showed to
+people of this kind. `served` is what the workspace serves, with the keystroke value that it chose, before any event.
+Values are exact expectations over a sample of intended queries; the interval of a difference is over these queries and
+logs.
 """
 
 import argparse
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -33,12 +35,13 @@ from wayword.completion.list_policy import ListPolicy, Members, Pool
 from wayword.completion.list_value import SHOWN, matrices, optimise
 from wayword.completion.policies import Policy, PrefixFiltered, RetrieverPolicy
 from wayword.completion.popular import PopularRetriever
+from wayword.completion.survival import DAMPING, LONGEST, with_survival
 from wayword.completion.trie import code_points
 from wayword.completion.typing_outcomes import Keystrokes, Lists, Outcomes
 from wayword.engines.tables import tables_in
 from wayword.logs.contexts import PREFIX
 from wayword.simulation.logging_policy import PolicyLists, lists_at, numbers_of
-from wayword.simulation.people import NAMES, People, expected_outcomes
+from wayword.simulation.people import NAMES, ONCE, People, expected_outcomes
 from wayword.simulation.people_log import write_people
 from wayword.simulation.queries import Queries
 from wayword.simulation.world import World
@@ -46,7 +49,8 @@ from wayword.simulation.worlds import open_world
 from wayword.store.workspace import Workspace
 
 WORLDS = {"packages": 60_000, "debian": 300_000}
-VALUES = tuple(0.15 * 1.2**step for step in range(20))
+VALUES = tuple(0.08 * 1.3**step for step in range(18))
+"""Keystroke values of the curves: 0.08 to 6.9."""
 MORE = 1.05
 MOST_MEMBERS = 500
 """Intended queries of a text that `knows` distinguishes; more are left out, the least probable first."""
@@ -116,23 +120,25 @@ class Knows:
     """The number of each query in the people's queries."""
 
     def complete(self, contexts: pa.Table, k: int, *, mode: str = "any") -> Candidates:
-        """See `Policy.complete`."""
-        policy = self.policy
+        """See `Policy.complete`. With each text, all texts on the way to it are among the contexts."""
+        policy = replace(self.policy, survival=None)
         intents = policy.retriever.intents(contexts)
         typed = code_points(contexts[PREFIX].to_pylist())
-        members, pool = (
-            policy.members(contexts, intents, typed.lengths),
-            policy.pool(contexts, intents, k, mode),
-        )
-        chosen = [
-            self._list(contexts.slice(row, 1), members, pool, row, k) for row in range(contexts.num_rows)
-        ]
+        members = policy.members(contexts, intents, typed.lengths)
+        pool = policy.pool(contexts, intents, k, mode)
+        left = np.ones((len(self.people.laws), len(policy.retriever.texts)))
+        chosen: list[NDArray[np.int32]] = [np.zeros(0, np.int32)] * contexts.num_rows
+        for row in np.argsort(typed.lengths, kind="stable").tolist():
+            chosen[row] = self._list(contexts.slice(row, 1), members, pool, row, k, left)
         lengths = np.fromiter(map(len, chosen), np.int64, len(chosen))
         context = np.repeat(np.arange(len(chosen), dtype=np.int32), lengths)
         query = np.concatenate([*chosen, np.zeros(0, np.int32)])
         return Candidates(context, query, np.zeros(len(query), np.float32))
 
-    def _list(self, context: pa.Table, members: Members, pool: Pool, row: int, k: int) -> NDArray[np.int32]:
+    def _list(
+        self, context: pa.Table, members: Members, pool: Pool, row: int, k: int, left: Floats
+    ) -> NDArray[np.int32]:
+        """Choose the list of one text; `left` has the survival of each query's people, by law."""
         policy, span = self.policy, members.rows.span(row)
         intended, chance, saved = (
             members.rows.values[span],
@@ -144,12 +150,47 @@ class Knows:
             return np.zeros(0, np.int32)
         most = np.argsort(-chance, kind="stable")[:MOST_MEMBERS]
         intended, chance, saved = intended[most], chance[most], saved[most]
-        text = code_points(context[PREFIX].to_pylist())
+        prefix = context[PREFIX][0].as_py()
+        gain = policy.worth[intended][:, None] * (self._utility(context, intended, suggested) - 1)
+        gain += policy.keystroke_value * saved[:, None]
+        begins = np.array([policy.retriever.texts[query].startswith(prefix) for query in suggested.tolist()])
+        pairs = (
+            np.repeat(self.number[intended], len(suggested)),
+            np.tile(self.number[suggested], len(intended)),
+        )
+        laws, shares = self.people.laws, self.people.shares
+        accepted = [
+            law.acceptance(*pairs, np.tile(begins, len(intended))).reshape(gain.shape) for law in laws
+        ]
+        reading = sum(share * law.reading(max(k, SHOWN)) for law, share in zip(laws, shares, strict=True))
+        columns, value = np.zeros(max(k, SHOWN), np.int32), np.zeros(max(k, SHOWN))
+        count = optimise(
+            (chance * shares[:, None] * left[:, intended]).ravel().astype(np.float32),
+            np.concatenate(accepted).astype(np.float32),
+            np.concatenate([gain] * len(laws)).astype(np.float32),
+            reading,
+            policy.searches,
+            suggested,
+            pool.core[pool.span(row)],
+            columns,
+            value,
+        )
+        columns = columns[: min(count, k)]
+        if len(prefix) <= LONGEST:
+            for law, taken in enumerate(accepted):
+                nothing = np.prod(1 - reading[: len(columns)] * taken[:, columns], axis=1)
+                left[law, intended] *= nothing**DAMPING
+        return np.asarray(suggested[columns])
+
+    def _utility(
+        self, context: pa.Table, intended: NDArray[np.int32], suggested: NDArray[np.int32]
+    ) -> NDArray[np.float32]:
+        policy = self.policy
         with policy._scratch() as scratch:
             _, utility = matrices(
                 intended,
                 suggested,
-                text.arrays,
+                code_points(context[PREFIX].to_pylist()).arrays,
                 False,
                 policy.queries.arrays(policy.searches),
                 policy.retriever.graph.demand.arrays,
@@ -158,45 +199,51 @@ class Knows:
                 policy.acceptance.coefficients,
                 scratch,
             )
-        prefix = context[PREFIX][0].as_py()
-        begins = np.array([policy.retriever.texts[query].startswith(prefix) for query in suggested.tolist()])
-        pairs = (
-            np.repeat(self.number[intended], len(suggested)),
-            np.tile(self.number[suggested], len(intended)),
-        )
-        gain = policy.worth[intended][:, None] * (utility - 1) + policy.keystroke_value * saved[:, None]
-        laws = list(zip(self.people.laws, self.people.shares, strict=True))
-        accepted = [
-            law.acceptance(*pairs, np.tile(begins, len(intended))).reshape(gain.shape) for law, _ in laws
-        ]
-        columns, value = np.zeros(max(k, SHOWN), np.int32), np.zeros(max(k, SHOWN))
-        count = optimise(
-            np.concatenate([chance * share for _, share in laws]).astype(np.float32),
-            np.concatenate(accepted).astype(np.float32),
-            np.concatenate([gain] * len(laws)).astype(np.float32),
-            sum(share * law.reading(max(k, SHOWN)) for law, share in laws),
-            policy.searches,
-            suggested,
-            pool.core[pool.span(row)],
-            columns,
-            value,
-        )
-        return np.asarray(suggested[columns[: min(count, k)]])
+        return np.asarray(utility)
 
 
-def at_most(
-    typists: Typists, people: People, lists_of: Callable[[float], Lists], most: float
-) -> tuple[Outcomes, float] | None:
-    """The outcomes with the smallest keystroke value with which people type at most so much, and that value."""
-    low, high, best = 0, len(VALUES), None
-    while low < high:
-        middle = (low + high) // 2
-        outcomes = typists.outcomes(people, lists_of(VALUES[middle]))
-        if typists.keys(outcomes) <= most:
-            best, high = (outcomes, VALUES[middle]), middle
-        else:
-            low = middle + 1
-    return best
+@dataclass(frozen=True)
+class Point:
+    """Outcomes at some keystrokes: of each intended query, and on average."""
+
+    by_query: Floats
+    found: float
+    keys: float
+
+    def towards(self, other: "Point", keys: float) -> "Point":
+        """Interpolate to these keystrokes, between those of the two points."""
+        share = (self.keys - keys) / (self.keys - other.keys)
+        by_query = self.by_query + share * (other.by_query - self.by_query)
+        return Point(by_query, self.found + share * (other.found - self.found), keys)
+
+
+class Curve:
+    """A policy over keystroke values; its lists are made once for each."""
+
+    def __init__(self, make: Callable[[float], Lists]) -> None:
+        self._make = cache(make)
+
+    def at(self, typists: Typists, people: People, value: float) -> Point:
+        """What these people find and type with a keystroke value."""
+        outcomes = typists.outcomes(people, self._make(value))
+        return Point(outcomes.found, typists.found(outcomes), typists.keys(outcomes))
+
+    def with_keystrokes(self, typists: Typists, people: People, most: float) -> Point | None:
+        """Where people type so much; the first point if they type less there, None if they type more everywhere."""
+        low, high = 0, len(VALUES) - 1
+        before, after = (self.at(typists, people, VALUES[place]) for place in (low, high))
+        if before.keys <= most:
+            return before
+        if after.keys > most:
+            return None
+        while high - low > 1:
+            middle = (low + high) // 2
+            point = self.at(typists, people, VALUES[middle])
+            if point.keys <= most:
+                high, after = middle, point
+            else:
+                low, before = middle, point
+        return before.towards(after, most)
 
 
 def learned_acceptance(
@@ -229,6 +276,7 @@ def main() -> None:
     parser.add_argument("--worlds", nargs="+", default=list(WORLDS), choices=list(WORLDS))
     parser.add_argument("--people", nargs="+", default=list(NAMES), choices=NAMES)
     parser.add_argument("--logs", type=int, default=5)
+    parser.add_argument("--first", type=int, default=0, help="seed of the first log")
     parser.add_argument("--searches", type=int, default=1000, help="intended queries drawn per log")
     parser.add_argument("--events", action="store_true", help="also after 100,000 lists shown")
     parser.add_argument("--keep", type=Path, help="folder for logs and workspaces")
@@ -241,37 +289,33 @@ def main() -> None:
 
 @dataclass
 class Tally:
-    """Sums over logs of one kind of people."""
+    """What people of one kind find, log by log."""
 
-    popular: list[float]
-    keys: list[float]
-    wayword: list[float]
-    ratio: list[float]
-    knows: list[float]
-    events: list[float]
-    gains: list[Floats]
-    weights: list[Floats]
+    popular: list[float] = field(default_factory=list)
+    wayword: list[float] = field(default_factory=list)
+    knows: list[float] = field(default_factory=list)
+    events: list[float] = field(default_factory=list)
+    served: list[float] = field(default_factory=list)
+    ratio: list[float] = field(default_factory=list)
+    """Keystrokes with what is served, relative to most popular completion."""
+    gains: list[Floats] = field(default_factory=list)
+    weights: list[Floats] = field(default_factory=list)
 
     def row(self, name: str) -> str:
         """A line of the table."""
         gain, weight = np.concatenate(self.gains), np.concatenate(self.weights)
         mean = float(weight @ gain / weight.sum())
-        error = float(np.sqrt(np.sum((weight * (gain - mean)) ** 2)) / weight.sum())
-        popular, found, knows = (float(np.mean(of)) for of in (self.popular, self.wayword, self.knows))
-        way = (found - popular) / (knows - popular) if knows > popular + 1e-4 else float("nan")
-        cells = [
-            f"{popular:.3f}",
-            f"{np.mean(self.keys):.3f}",
-            f"{found:.3f}",
-            f"{np.mean(self.ratio):.3f}",
-            f"{mean:+.3f} ({mean - 1.96 * error:+.3f} to {mean + 1.96 * error:+.3f})",
-            f"{knows:.3f}",
-            f"{way:.2f}",
-        ]
+        error = 1.96 * float(np.sqrt(np.sum((weight * (gain - mean)) ** 2)) / weight.sum())
+        cells = [f"{np.mean(self.popular):.3f}", f"{np.mean(self.served):.3f}", f"{np.mean(self.ratio):.3f}"]
+        cells += [f"{np.mean(self.wayword):.3f}", f"{mean:+.4f} ({mean - error:+.4f} to {mean + error:+.4f})"]
+        cells += [f"{np.mean(self.knows):.3f}", self._way(self.wayword)]
         if self.events:
-            learned = float(np.mean(self.events))
-            cells += [f"{learned:.3f}", f"{(learned - popular) / max(knows - popular, 1e-9):.2f}"]
+            cells += [f"{np.mean(self.events):.3f}", self._way(self.events)]
         return f"| {name} | " + " | ".join(cells) + " |"
+
+    def _way(self, found: list[float]) -> str:
+        popular, knows = np.mean(self.popular), np.mean(self.knows)
+        return f"{(np.mean(found) - popular) / (knows - popular):.2f}" if knows > popular + 1e-4 else "–"
 
 
 @dataclass(frozen=True)
@@ -298,57 +342,63 @@ class Log:
         """The lists of a policy at all texts."""
         return self.typists.lists(policy, self.policy.retriever.texts)
 
-    def of_value(self, made: dict[float, Lists], value: float) -> Lists:
-        """The lists of `wayword` with a keystroke value; they are made once."""
-        if value not in made:
-            made[value] = self.lists(replace(self.policy, keystroke_value=value))
-        return made[value]
+    def curve(self, acceptance: Acceptance) -> Curve:
+        """`wayword` with a model of acceptance."""
+        policy = replace(self.policy, acceptance=acceptance)
+        typed = [self.typists.queries.texts[query] for query in self.typists.intended.tolist()]
+        return Curve(lambda value: self.lists(with_survival(replace(policy, keystroke_value=value), typed)))
 
-    def knowing(self, people: People, value: float) -> Lists:
-        """The lists of the policy that knows the people's law."""
+    def knowing(self, people: People) -> Curve:
+        """The policy that knows the people's law."""
         number = _numbers(self.typists.queries, self.policy.retriever.texts)
-        return self.lists(Knows(replace(self.policy, keystroke_value=value), people, number))
+        return Curve(
+            lambda value: self.lists(Knows(replace(self.policy, keystroke_value=value), people, number))
+        )
 
-    def learned(self, kind: str) -> Callable[[float], Lists]:
-        """The lists of `wayword` after lists were shown to people of a kind, by keystroke value."""
+    def learned(self, kind: str) -> Acceptance:
+        """What is learned from lists shown to people of a kind."""
         with tempfile.TemporaryDirectory() as events:
-            folder = Path(events) / "log"
-            model = learned_acceptance(self.world, self.policy, kind, self.popular, folder, self.seed)
-        return lambda value: self.lists(replace(self.policy, keystroke_value=value, acceptance=model))
+            return learned_acceptance(
+                self.world, self.policy, kind, self.popular, Path(events) / "log", self.seed
+            )
 
-    def count(self, kind: str, tally: Tally, shown: Lists, made: dict[float, Lists], *, events: bool) -> None:
-        """Add this log to the sums of a kind of people."""
-        typists, people = self.typists, People.named(kind, self.typists.queries)
-        base = typists.outcomes(people, shown)
-        most = MORE * typists.keys(base)
-        mine = at_most(typists, people, partial(self.of_value, made), most)
-        best = at_most(typists, people, partial(self.knowing, people), most)
-        if mine is None or best is None:
-            print(f"{kind}: no keystroke value with so few keystrokes", flush=True)
-            return
-        tally.popular.append(typists.found(base))
-        tally.keys.append(typists.keys(base))
-        tally.wayword.append(typists.found(mine[0]))
-        tally.ratio.append(typists.keys(mine[0]) / typists.keys(base))
-        tally.knows.append(typists.found(best[0]))
-        tally.gains.append(mine[0].found - base.found)
-        tally.weights.append(typists.finding)
-        learned = at_most(typists, people, self.learned(kind), most) if events else None
-        if learned:
-            tally.events.append(typists.found(learned[0]))
-        print(tally.row(kind), flush=True)
+    def count(self, tallies: dict[str, Tally], *, events: bool) -> None:
+        """Add this log to the sums of each kind of people."""
+        typists = self.typists
+        most_popular, served = (self.lists(policy) for policy in (self.popular, self.policy))
+        mine, knowing = self.curve(self.policy.acceptance), dict[str, Curve]()
+        for kind, tally in tallies.items():
+            people = People.named(kind, typists.queries)
+            law = kind.removesuffix(ONCE)
+            knowing.setdefault(law, self.knowing(people))
+            base, now = (typists.outcomes(people, lists) for lists in (most_popular, served))
+            most = MORE * typists.keys(base)
+            curves = [mine, knowing[law], *([self.curve(self.learned(kind))] if events else [])]
+            points = [curve.with_keystrokes(typists, people, most) for curve in curves]
+            if None in points:
+                print(f"{kind}: more keystrokes with every keystroke value", flush=True)
+                continue
+            found = [point.found for point in points if point]
+            tally.popular.append(typists.found(base))
+            tally.served.append(typists.found(now))
+            tally.ratio.append(typists.keys(now) / typists.keys(base))
+            tally.wayword.append(found[0])
+            tally.knows.append(found[1])
+            tally.events += found[2:]
+            tally.gains.append(points[0].by_query - base.found if points[0] else np.zeros(0))
+            tally.weights.append(typists.finding)
+            print(tally.row(kind), flush=True)
 
 
 def compare(name: str, asked: argparse.Namespace, folder: Path) -> None:
     """Print the table of a world."""
     world = open_world(name)
-    tallies = {people: Tally([], [], [], [], [], [], [], []) for people in asked.people}
-    for seed in range(asked.logs):
+    tallies = {people: Tally() for people in asked.people}
+    for seed in range(asked.first, asked.first + asked.logs):
+        print(f"\n{name}, log {seed}", flush=True)
         log = Log.of(world, workspace_of(name, WORLDS[name], seed, folder), asked.searches, seed)
-        shown, made = log.lists(log.popular), dict[float, Lists]()
-        for kind, tally in tallies.items():
-            log.count(kind, tally, shown, made, events=asked.events)
-    heads = ["people", "popular", "keystrokes", "wayword", "× keystrokes", "gain (95 %)", "knows", "way"]
+        log.count(tallies, events=asked.events)
+    heads = ["people", "popular", "served", "× keystrokes", "wayword", "gain (95 %)", "knows", "way"]
     heads += ["after events", "way"] if asked.events else []
     print(f"\n{name}, {asked.logs} logs, {asked.searches} searches each\n")
     print("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads))

@@ -134,6 +134,7 @@ def learning_stages(
         "completion": Stage(
             {
                 "acceptance file": inputs.digest(model),
+                "completions file": inputs.digest(inputs.completions),
                 "variants file": inputs.digest(corrections),
                 **settings.of_stage("prefixes", "completion"),
             },
@@ -144,10 +145,11 @@ def learning_stages(
                 settings.completion,
                 acceptance=model,
                 corrections=corrections,
+                completions=inputs.completions,
                 progress=reporter,
             ),
             after=(*supplied(inputs), "demand"),
-            files=tuple(file for file in (model, corrections) if file),
+            files=tuple(file for file in (model, corrections, inputs.completions) if file),
         ),
     }
 

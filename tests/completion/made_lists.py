@@ -53,7 +53,7 @@ TRUTH = Acceptance(
 
 
 def made_universe(seed: int = 0, texts: list[str] = TEXTS) -> Universe:
-    """Every query returns eight of forty documents; queries of the same noun share some."""
+    """Every query returns eight of forty documents, more or less wanted; queries of the same noun share some."""
     rng = np.random.default_rng(seed)
     n, documents = len(texts), 40
     noun = np.unique([text.split()[0] for text in texts], return_inverse=True)[1]
@@ -64,20 +64,21 @@ def made_universe(seed: int = 0, texts: list[str] = TEXTS) -> Universe:
     exposure = WeightedRows.from_lengths(
         owner[order].astype(np.int32), np.bincount(document, minlength=documents), p[order]
     )
-    demand = WeightedRows(np.zeros(n + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32))
+    shown = pages_by_rank(exposure, n)
+    wanted = rng.uniform(0.2, 1.0, len(shown.values)).astype(np.float32)
+    demand = WeightedRows(shown.offsets, shown.values, wanted)
+    own = np.bincount(shown.owner, shown.weights * wanted, minlength=n).astype(np.float32)
     retriever = ExpectedUtilityRetriever(
         texts,
         PrefixMatcher.build(texts, np.ones(n, np.bool_)),
         DemandGraph(demand, exposure, n),
         prefix_probability=np.ones(n, np.float32),
-        own_utility=np.ones(n, np.float32),
+        own_utility=own,
         popularity=np.ones(n, np.int64),
     )
     each = np.arange(n, dtype=np.int32)
     words, spelling = QueryWords.of(texts), retriever.matcher.spelling
-    return Universe.of(
-        retriever, SuggestedQueries(words, pages_by_rank(exposure, n), spelling, each, each, each)
-    )
+    return Universe.of(retriever, SuggestedQueries(words, shown, spelling, each, each, each))
 
 
 def made_searches(queries: int, seed: int = 0) -> NDArray[np.float64]:
@@ -111,9 +112,7 @@ class Drawing:
             part.ravel() for part in np.meshgrid(np.arange(n), np.arange(n), indexing="ij")
         )
         no = np.zeros(n * n, np.bool_)
-        pairs = features(
-            intended.astype(np.int32), suggested.astype(np.int32), no, no, universe.words, universe.pages
-        )
+        pairs = features(intended.astype(np.int32), suggested.astype(np.int32), no, no, universe.compared)
         self.logit = (pairs @ model.coefficients).reshape(n, n)
 
     def draw(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from wayword.completion.acceptance import FEATURES, PRIOR, Acceptance
-from wayword.completion.list_value import FIRST, acceptance_of_slots, matrices
+from wayword.completion.list_value import SMALL, acceptance_of_slots, matrices
 from wayword.completion.query_words import QueryWords
 from wayword.completion.suggested_queries import SuggestedQueries
 from wayword.completion.trie import code_points
@@ -19,7 +19,9 @@ from wayword.store.compressed_rows import WeightedRows
 
 TEXTS = ["tv", "tv stand", "tv wall mount"]
 PAGES = [[(d, 1 / (rank + 1)) for rank, d in enumerate(order)] for order in ([0, 1], [1, 2], list(range(12)))]
-"""Documents and p[rank] of each query; the third has two more than are compared."""
+"""Documents and p[rank] of each query."""
+WANTED = [[(0, 1.0), (1, 3.0)], [(2, 2.0)], [(0, 1.0), (11, 1.0)]]
+"""Documents and how often people want them who intend each query."""
 
 
 def rarity(count: int) -> float:
@@ -27,16 +29,28 @@ def rarity(count: int) -> float:
     return math.log((len(TEXTS) + 1) / count)
 
 
-def suggested(group: list[int] | None = None) -> SuggestedQueries:
-    flat = [entry for page in PAGES for entry in page]
-    pages = WeightedRows.from_lengths(
+def rows(entries: list[list[tuple[int, float]]]) -> WeightedRows:
+    flat = [entry for row in entries for entry in row]
+    return WeightedRows.from_lengths(
         np.array([document for document, _ in flat], np.int32),
-        np.array([len(page) for page in PAGES]),
-        np.array([p for _, p in flat], np.float32),
+        np.array([len(row) for row in entries]),
+        np.array([weight for _, weight in flat], np.float32),
     )
+
+
+def wanted_on_page(intended: int, page: int) -> float:
+    """⟨demand, exposure⟩."""
+    shown = dict(PAGES[page])
+    return sum(rate * shown.get(document, 0.0) for document, rate in WANTED[intended])
+
+
+OWN = np.array([wanted_on_page(query, query) for query in range(len(TEXTS))], np.float32)
+
+
+def suggested(group: list[int] | None = None) -> SuggestedQueries:
     numbers = np.arange(len(TEXTS), dtype=np.int32)
     groups = numbers if group is None else np.array(group, np.int32)
-    return SuggestedQueries(QueryWords.of(TEXTS), pages, code_points(TEXTS), groups, groups, numbers)
+    return SuggestedQueries(QueryWords.of(TEXTS), rows(PAGES), code_points(TEXTS), groups, groups, numbers)
 
 
 def scratch(queries: SuggestedQueries) -> tuple[Any, Any]:
@@ -45,19 +59,16 @@ def scratch(queries: SuggestedQueries) -> tuple[Any, Any]:
 
 def accepted(queries: SuggestedQueries, typed: str, corrected: bool = False) -> Any:
     """a(q | x, q̄) of all pairs, as lists compute it."""
-    every, none = np.arange(len(TEXTS), dtype=np.int32), np.zeros(0, np.float32)
-    demand = (np.zeros(len(TEXTS) + 1, np.int64), np.zeros(0, np.int32), none)
+    every = np.arange(len(TEXTS), dtype=np.int32)
     factors = np.ones((0, 0), np.float32), np.full(1, -1, np.int32)
-    arrays = queries.arrays(np.ones(len(TEXTS)))
-    own = np.ones(len(TEXTS), np.float32)
     found, _ = matrices(
         every,
         every,
         code_points([typed]).arrays,
         corrected,
-        arrays,
-        demand,
-        own,
+        queries.arrays(np.ones(len(TEXTS))),
+        rows(WANTED).arrays,
+        OWN,
         factors,
         PRIOR.coefficients,
         scratch(queries),
@@ -65,14 +76,17 @@ def accepted(queries: SuggestedQueries, typed: str, corrected: bool = False) -> 
     return found
 
 
-def expected(continues: bool, intended: float, other: float, page: float, corrected: bool) -> float:
-    return float(PRIOR.probability(np.array([[1.0, continues, intended, other, page, corrected]]))[0])
+def scaled(share: float) -> float:
+    return math.log(1 + min(share, 1) / SMALL) / math.log(1 + 1 / SMALL)
 
 
-def page_cosine(one: int, other: int) -> float:
-    left, right = (dict(PAGES[query][:FIRST]) for query in (one, other))
-    norm = math.sqrt(sum(p * p for p in left.values())) * math.sqrt(sum(p * p for p in right.values()))
-    return sum(p * right.get(document, 0.0) for document, p in left.items()) / norm
+def served(intended: int, page: int) -> float:
+    return wanted_on_page(intended, page) / wanted_on_page(intended, intended)
+
+
+def expected(continues: bool, intended: float, other: float, utility: float, corrected: bool) -> float:
+    features = [1.0, continues, scaled(intended), scaled(other), scaled(utility), corrected]
+    return float(PRIOR.probability(np.array([features]))[0])
 
 
 @pytest.mark.parametrize("corrected", [False, True])
@@ -82,14 +96,17 @@ def test_features_of_three_queries_by_arithmetic(corrected: bool) -> None:
     of_stand, of_mount = tv / (tv + stand), tv / (tv + 2 * wall)
     assert np.diag(found).tolist() == [1, 1, 1]
     by_hand = {
-        (0, 1): expected(True, 1.0, of_stand, page_cosine(0, 1), corrected),
-        (1, 0): expected(False, of_stand, 1.0, page_cosine(1, 0), corrected),
-        (1, 2): expected(False, of_stand, of_mount, page_cosine(1, 2), corrected),
-        (2, 1): expected(True, of_mount, of_stand, page_cosine(2, 1), corrected),
+        (0, 1): expected(True, 1.0, of_stand, served(0, 1), corrected),
+        (1, 0): expected(False, of_stand, 1.0, served(1, 0), corrected),
+        (1, 2): expected(False, of_stand, of_mount, served(1, 2), corrected),
+        (2, 1): expected(True, of_mount, of_stand, served(2, 1), corrected),
     }
     for pair, value in by_hand.items():
         assert found[pair] == pytest.approx(value, rel=1e-5)
-    assert page_cosine(0, 1) == pytest.approx((1 / 2 * 1) / (1 + 1 / 4))
+    assert served(0, 1) == pytest.approx(
+        (3 * 1) / (1 * 1 + 3 * 1 / 2)
+    )  # better than their own page: counts as 1
+    assert served(1, 0) == 0
 
 
 def test_slots_are_accepted_as_in_lists() -> None:
@@ -102,8 +119,11 @@ def test_slots_are_accepted_as_in_lists() -> None:
         np.tile(np.arange(3), 3),
         np.tile(begins, 3),
         queries.arrays(np.ones(3)),
+        rows(WANTED).arrays,
+        OWN,
         PRIOR.coefficients,
-        scratch(queries),
+        scratch(queries)[0],
+        np.zeros(12),
     )
     np.testing.assert_allclose(of_slots.reshape(3, 3), of_lists, rtol=1e-6)
 

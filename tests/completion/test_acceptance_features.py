@@ -1,34 +1,16 @@
 """Features of pairs are those of the matrices from which lists are chosen."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from wayword.completion.acceptance import PRIOR
-from wayword.completion.acceptance_features import compare_blocks, features
-from wayword.completion.list_value import _acceptance
+from wayword.completion.acceptance_features import ComparedQueries, compare_blocks, features
+from wayword.completion.list_value import matrices
 from wayword.completion.query_words import QueryWords
-from wayword.numba_jit import compiled
+from wayword.completion.trie import code_points
 from wayword.store.compressed_rows import WeightedRows
-
-
-@compiled
-def matrix(
-    intended: Any,
-    suggested: Any,
-    continues: Any,
-    corrected: Any,
-    words: Any,
-    pages: Any,
-    group: Any,
-    coefficients: Any,
-    scratch: Any,
-) -> Any:
-    """What `best_lists` computes."""
-    return _acceptance(intended, suggested, continues, corrected, words, pages, group, coefficients, scratch)
 
 
 WORDS = ("red", "blue", "lamp", "light", "steel", "led")
@@ -43,52 +25,62 @@ def made_pages(rng: np.random.Generator, queries: int, documents: int = 30) -> W
     return WeightedRows.from_lengths(values, lengths.astype(np.int64), p)
 
 
+def made_queries(rng: np.random.Generator) -> ComparedQueries:
+    """People want some of what a query returns, and other documents."""
+    n, documents = len(TEXTS), 30
+    pages, demand = (made_pages(rng, n, documents) for _ in range(2))
+    shown, wanted = (rows.matrix(documents) for rows in (pages, demand))
+    own = np.asarray(shown.multiply(wanted).sum(axis=1)).ravel().astype(np.float32)
+    return ComparedQueries(QueryWords.of(TEXTS), pages, demand, own, documents)
+
+
 @given(st.integers(0, 2**32 - 1), st.booleans())
 def test_pairs_give_the_acceptance_of_the_matrix(seed: int, corrected: bool) -> None:
     rng = np.random.default_rng(seed)
     n = len(TEXTS)
-    words, pages = QueryWords.of(TEXTS), made_pages(rng, n)
+    queries = made_queries(rng)
     group = rng.integers(0, n // 2, n).astype(np.int32)
     intended, suggested = (rng.permutation(n)[:7].astype(np.int32) for _ in range(2))
-    continues = rng.random(7) < 0.5
-    scratch = np.zeros(words.vocabulary, np.int32), np.zeros(30, np.int32)
+    spelling = code_points(TEXTS)
     coefficients = rng.normal(size=6)
-    expected = matrix(
+    typed = "blue"
+    expected, _ = matrices(
         intended,
         suggested,
-        continues,
+        code_points([typed]).arrays,
         corrected,
-        words.words.arrays,
-        pages.arrays,
-        group,
+        (queries.words.words.arrays, queries.pages.arrays, spelling.arrays, group, np.ones(n)),
+        queries.demand.arrays,
+        queries.own_utility,
+        (np.ones((0, 0), np.float32), np.full(1, -1, np.int32)),
         coefficients,
-        scratch,
+        (np.zeros(queries.words.vocabulary, np.int32), np.zeros(30, np.int32)),
     )
     m, c = (part.ravel() for part in np.meshgrid(np.arange(7), np.arange(7), indexing="ij"))
-    f = features(intended[m], suggested[c], continues[c], np.full(49, corrected), words, pages)
+    continues = np.array([TEXTS[query].startswith(typed) for query in suggested.tolist()])
+    f = features(intended[m], suggested[c], continues[c], np.full(49, corrected), queries)
     found = 1 / (1 + np.exp(-f @ coefficients))
     found[group[intended[m]] == group[suggested[c]]] = 1.0
-    assert found == pytest.approx(expected.ravel(), abs=1e-6)
+    assert found == pytest.approx(expected.ravel(), abs=1e-5)
 
 
 def test_blocks_are_the_pairs_of_their_members_and_columns() -> None:
-    rng = np.random.default_rng(1)
-    words, pages = QueryWords.of(TEXTS), made_pages(rng, len(TEXTS))
+    queries = made_queries(np.random.default_rng(1))
     members = np.array([0, 2, 3]), np.array([4, 9, 1], np.int32)
     columns = np.array([0, 1, 3]), np.array([9, 1, -1], np.int32)
     out, same = np.zeros((4, 3), np.float32), np.zeros(4, np.bool_)
     group = np.arange(len(TEXTS), dtype=np.int32)
     starts = np.array([0, 2])
-    compare_blocks(members, columns, group, words.words.arrays, pages.arrays, starts, out, same)
+    compare_blocks(members, columns, group, queries.arrays, starts, np.zeros(30), out, same)
     intended, suggested = np.array([4, 9, 1, 1], np.int32), np.array([9, 9, 1, -1], np.int32)
     no = np.zeros(4, np.bool_)
-    assert out.tolist() == features(intended, suggested, no, no, words, pages)[:, 2:5].tolist()
+    assert out.tolist() == features(intended, suggested, no, no, queries)[:, 2:5].tolist()
     assert same.tolist() == [False, True, True, False]
 
 
 def test_an_unknown_suggestion_shares_nothing_and_is_hardly_taken() -> None:
-    words, pages = QueryWords.of(TEXTS), made_pages(np.random.default_rng(2), len(TEXTS))
+    queries = made_queries(np.random.default_rng(2))
     one, no = np.array([0], np.int32), np.array([False])
-    f = features(one, np.array([-1], np.int32), no, no, words, pages)
+    f = features(one, np.array([-1], np.int32), no, no, queries)
     assert f.tolist() == [[1, 0, 0, 0, 0, 0]]
-    assert PRIOR.probability(f)[0] == pytest.approx(1 / (1 + np.exp(5.5)))
+    assert PRIOR.probability(f)[0] == pytest.approx(1 / (1 + np.exp(5.0)))

@@ -43,7 +43,7 @@ def slow_likelihood(data: AcceptanceData, model: Acceptance, shift: dict[int, fl
                     suggested = data.columns.values[column]
                     pair = np.array([q]), np.array([suggested])
                     flags = data.continues[column : column + 1], data.corrected[column : column + 1]
-                    f = features(*pair, *flags, UNIVERSE.words, UNIVERSE.pages)[0]
+                    f = features(*pair, *flags, UNIVERSE.compared)[0]
                     logit = float(f @ model.coefficients) + shift.get(int(data.kind[session]), 0.0)
                     a = 1.0 if q == suggested else 1 / (1 + math.exp(-logit))
                     taken = float(model.reading[min(j, POSITIONS - 1)]) * a
@@ -121,7 +121,7 @@ def test_without_events_the_prior_stays_with_its_own_width() -> None:
     assert found.model.coefficients == pytest.approx(PRIOR.coefficients)
     assert found.model.reading == pytest.approx(PRIOR.reading)
     first = found.estimates()[0]
-    assert first.high - first.value == pytest.approx(1.96 * 0.5, abs=0.01)
+    assert first.high - first.value == pytest.approx(1.96 * 2.0, abs=0.01)
     assert first.worth == math.inf
     assert first.learned == pytest.approx(0)
 

@@ -14,6 +14,7 @@ from wayword.completion.candidates import SOURCES
 from wayword.completion.keystroke_value import expected_characters, lists_shown
 from wayword.completion.list_policy import ListPolicy
 from wayword.completion.list_value import SHOWN
+from wayword.completion.survival import DAMPING, LONGEST, with_survival
 from wayword.completion.typing_outcomes import Keystrokes, Slots
 from wayword.index.prefix_groups import group_prefixes
 from wayword.logs.contexts import from_prefixes
@@ -74,7 +75,7 @@ class Slow:
         return (self.finds(query, query) / average + 2) / (searches[query] + 2)
 
     def acceptance(self, typed: str, intended: int, query: int) -> float:
-        """a(q | x, q̄) of words and pages; the shop's queries have no variants."""
+        """a(q | x, q̄) of words and utility; the shop's queries have no variants."""
         if query == intended:
             return 1.0
         words = Counter(word for text in QUERIES for word in set(text.split()))
@@ -84,9 +85,9 @@ class Slow:
         features = [
             1.0,
             QUERIES[query].startswith(typed),
-            both / sum(rarity[word] for word in one),
-            both / sum(rarity[word] for word in other),
-            cosine(first_ten(self.page[intended]), first_ten(self.page[query])),
+            log_share(both / sum(rarity[word] for word in one)),
+            log_share(both / sum(rarity[word] for word in other)),
+            log_share(self.utility(intended, query)),
             not QUERIES[intended].startswith(typed),
         ]
         return 1 / (1 + math.exp(-float(np.dot(features, self.policy.acceptance.coefficients))))
@@ -95,12 +96,12 @@ class Slow:
         """P(q̄ | x) and saved(x, q̄) of the queries that the typed text begins."""
         begun = [q for q, text in enumerate(QUERIES) if text.startswith(typed)]
         onward = [q for q in begun if QUERIES[q] != typed] or begun
-        searches = {q: float(self.policy.retriever.popularity[q]) for q in onward}
         shortest = next(
             end
             for end in range(len(typed) + 1)
             if [q for q, text in enumerate(QUERIES) if text.startswith(typed[:end])] == begun
         )
+        searches = {q: float(self.policy.retriever.popularity[q]) * self.left(q, shortest) for q in onward}
         return {
             q: (
                 searches[q] / sum(searches.values()),
@@ -108,6 +109,20 @@ class Slow:
             )
             for q in onward
         }
+
+    def left(self, query: int, length: int) -> float:
+        """The survival of those who intend a query, at a text of this length."""
+        survival = self.policy.survival
+        return (
+            float(survival[query, min(length - 1, LONGEST) - 1])
+            if survival is not None and length > 1
+            else 1.0
+        )
+
+    def nothing(self, typed: str, intended: int, listed: list[int]) -> float:
+        """The probability that somebody takes nothing of a list."""
+        accepted = [self.acceptance(typed, intended, query) for query in listed]
+        return math.prod(1 - r * a for r, a in zip(self.policy.acceptance.reading, accepted, strict=False))
 
     def shares(self, typed: str, listed: list[int]) -> list[float]:
         """The share of each suggestion in V: straight from the formula."""
@@ -124,13 +139,9 @@ class Slow:
         return shares(probability, accepted, gain, self.policy.acceptance.reading.tolist(), listed)
 
 
-def first_ten(page: dict[int, float]) -> dict[int, float]:
-    return dict(sorted(page.items(), key=lambda item: -item[1])[:10])
-
-
-def cosine(one: dict[int, float], other: dict[int, float]) -> float:
-    lengths = [math.sqrt(sum(p * p for p in page.values())) for page in (one, other)]
-    return sum(p * other.get(a, 0.0) for a, p in one.items()) / (lengths[0] * lengths[1])
+def log_share(share: float) -> float:
+    """0 for 0, 1 for 1 and more."""
+    return math.log1p(min(share, 1.0) / 0.02) / math.log1p(1 / 0.02)
 
 
 def lists(policy: ListPolicy, texts: Texts, k: int = SHOWN, mode: str = ANY) -> list[list[tuple[int, float]]]:
@@ -157,6 +168,29 @@ def test_scores_are_those_of_the_formula(
         np.testing.assert_allclose([score for _, score in found], expected, rtol=1e-4, atol=1e-6)
         compared += len(found)
     assert compared > (50 if value != 0.0 else 5)
+
+
+def test_survival_is_what_the_lists_of_shorter_texts_leave(policy: ListPolicy, slow: Slow) -> None:
+    shown = dict(zip(PREFIXES, lists(policy, PREFIXES), strict=True))
+    assert policy.survival is not None
+    for number, text in enumerate(QUERIES):
+        left = 1.0
+        for length in range(1, LONGEST + 1):
+            typed = text[:length]
+            if length < len(text) and not typed.endswith(" "):
+                left *= slow.nothing(typed, number, [query for query, _ in shown[typed]])
+            assert policy.survival[number, length - 1] == pytest.approx(left**DAMPING, rel=1e-4)
+    assert policy.survival.min() < 0.6
+
+
+def test_survival_of_some_queries_is_that_of_all(policy: ListPolicy) -> None:
+    some = ["laptop steel", "lock"]
+    all_texts, few = with_survival(policy), with_survival(policy, some)
+    assert all_texts.survival is not None
+    assert few.survival is not None
+    rows = [QUERIES.index(text) for text in some]
+    assert few.survival[rows].tolist() == all_texts.survival[rows].tolist()
+    assert lists(few, ["la", "lap", "lapt", "laptop"]) == lists(all_texts, ["la", "lap", "lapt", "laptop"])
 
 
 @pytest.mark.parametrize("mode", MODES)

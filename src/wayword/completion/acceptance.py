@@ -21,10 +21,10 @@ from wayword.errors import WorkspaceError
 from wayword.store.artefact import write_atomically
 from wayword.store.regular_file import read_regular
 
-FEATURES = ("constant", "continues", "intended_words", "suggested_words", "same_page", "corrected")
+FEATURES = ("constant", "continues", "intended_words", "suggested_words", "served", "corrected")
 """1; q continues x; share of q̄'s words that are in q; share of q's words that are in q̄ (words weighted by rarity);
-similarity of their result pages; x was corrected (a match of the sources
-typo, similar or shorter)."""
+û(q | q̄), how well q's result page serves those who intend q̄; x was corrected (a match of the sources typo, similar or
+shorter). Shares and û are on the scale of `list_value.log_share`, from 0 to 1."""
 MODEL = "acceptance.json"
 """The file of a model in an artefact."""
 POSITIONS = 10
@@ -36,7 +36,7 @@ class Acceptance:
     """`coefficients[f]` is the weight of `FEATURES[f]`, `reading[j]` the probability that position j + 1 is read.
 
     >>> PRIOR.probability(np.array([[1.0, 1, 0, 0, 0, 0], [1.0, 1, 1, 1, 1, 0]])).round(2).tolist()
-    [0.01, 0.78]
+    [0.01, 0.73]
     """
 
     coefficients: NDArray[np.float64]
@@ -100,7 +100,7 @@ class Acceptance:
 
 
 PRIOR = Acceptance(
-    np.array([-5.5, 0.5, 2.5, 2.25, 1.5, -0.5]),
-    0.8 * np.arange(1, POSITIONS + 1, dtype=np.float64) ** -0.4,
+    np.array([-5.0, 0.5, 1.5, 1.5, 2.5, -0.5]),
+    0.8 * np.arange(1, POSITIONS + 1, dtype=np.float64) ** -0.5,
 )
 """The model for logs without events of what was shown and taken; docs/acceptance.md gives the reasons."""

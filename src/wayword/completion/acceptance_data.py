@@ -14,11 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from wayword.completion.acceptance_features import COMPARED, compare_blocks
+from wayword.completion.acceptance_features import COMPARED, ComparedQueries, compare_blocks
 from wayword.completion.expected_utility import ExpectedUtilityRetriever
 from wayword.completion.list_policy import CORRECTED
 from wayword.completion.popular import LAST
-from wayword.completion.query_words import QueryWords
 from wayword.completion.shown_lists import UNKNOWN, ShownLists
 from wayword.completion.suggested_queries import SuggestedQueries
 from wayword.logs.contexts import from_prefixes
@@ -39,8 +38,7 @@ class Universe:
     """The queries of a workspace: how they compare, and which of them a text may become."""
 
     retriever: ExpectedUtilityRetriever
-    words: QueryWords
-    pages: WeightedRows
+    compared: ComparedQueries
     group: NDArray[np.int32]
     """Queries of the same group are one suggestion."""
 
@@ -60,8 +58,13 @@ class Universe:
                 own_utility=retriever.own_utility,
                 popularity=retriever.popularity,
             ),
-            queries.words,
-            queries.pages,
+            ComparedQueries(
+                queries.words,
+                queries.pages,
+                retriever.graph.demand,
+                retriever.own_utility,
+                retriever.graph.documents,
+            ),
             queries.group,
         )
 
@@ -224,9 +227,9 @@ def assemble(
         member_rows.indexed,
         columns.indexed,
         universe.group,
-        universe.words.words.arrays,
-        universe.pages.arrays,
+        universe.compared.arrays,
         starts,
+        np.zeros(universe.compared.documents),
         compared,
         same,
     )

@@ -18,8 +18,18 @@ from wayword.completion.acceptance_data import AcceptanceData
 from wayword.completion.acceptance_likelihood import Likelihood, likelihood
 
 Floats = NDArray[np.float64]
-READING_DEVIATION, DEVIATION = 1.0, 0.5
-"""Standard deviations of the prior of each γ, and of each β and shift: worth some 10 to 100 sessions for most β."""
+READING_DEVIATION, SHIFT_DEVIATION = 1.0, 0.5
+DEVIATION = {
+    "constant": 2.0,
+    "continues": 0.5,
+    "intended_words": 0.7,
+    "suggested_words": 0.7,
+    "served": 1.5,
+    "corrected": 0.5,
+}
+"""Standard deviations of the prior of each γ, of each shift and of each β. How readily people take another query is
+what differs most. Lists of most popular completion hold only queries that continue the text, and cannot tell constant
+from `continues`: what they say is then taken to hold for other suggestions too."""
 MOST_PASSES = 60
 LONGEST_STEP = 2.0
 CONVERGED = 1e-7
@@ -154,7 +164,8 @@ def precision(kinds: int = 0) -> Floats:
     """Return the precision of the prior of each parameter."""
     return np.r_[
         np.full(POSITIONS, READING_DEVIATION**-2.0),
-        np.full(len(FEATURES) + kinds, DEVIATION**-2.0),
+        [DEVIATION[name] ** -2.0 for name in FEATURES],
+        np.full(kinds, SHIFT_DEVIATION**-2.0),
     ]
 
 

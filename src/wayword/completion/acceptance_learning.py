@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from wayword.completion.acceptance import PRIOR, Acceptance
 from wayword.completion.acceptance_data import AcceptanceData, Universe, assemble
-from wayword.completion.acceptance_fit import Estimate, Fit
+from wayword.completion.acceptance_fit import Estimate, Fit, fit
 from wayword.completion.acceptance_reliability import Reliability, reliability
 from wayword.completion.intended_queries import SMOOTHING, fit_with_searches
 from wayword.completion.shown_lists import ShownLists
@@ -82,6 +82,12 @@ def learn(
         checked = reliability(lists, universe, searches, start=fitted)
     progress.advance(3, 3)
     return LearnedAcceptance(data, fitted, checked, searches)
+
+
+def refit(lists: ShownLists, universe: Universe, searches: NDArray[np.float64]) -> Acceptance:
+    """Fit once, given the searches that intend each query; with few sessions the prior stays."""
+    data = assemble(lists, universe, searches + SMOOTHING)
+    return fit(data).model if data.sessions >= LEAST_SESSIONS else PRIOR
 
 
 def lists_for_next_digit(estimate: Estimate, lists: int) -> tuple[int, int | None]:

@@ -1,9 +1,11 @@
 """acceptance: which suggestions people take, and what those intended who took one.
 
 Writes `acceptance.json`, the model, and `intended.parquet`: for each search of the log whose query was taken from a
-list, the queries that may have been intended, with their probabilities. Lists of test searches are not used.
+list, the queries that may have been intended, with their probabilities. Lists of test searches are not used. Demand is
+learned from these, so it is not known yet: the stage `completion` fits the model once more, with demand, for serving.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from wayword.completion.expected_utility import ExpectedUtilityRetriever
 from wayword.completion.intended_queries import intended_queries
 from wayword.completion.popular import INTENDED, popularity
 from wayword.completion.prefix_matcher import PrefixMatcher
+from wayword.completion.shown_lists import ShownLists
 from wayword.completion.sparse_topk import DemandGraph
 from wayword.completion.suggested_queries import SuggestedQueries, pages_by_rank
 from wayword.completion.variants import Variants
@@ -37,22 +40,28 @@ from wayword.store.stage import Folders, Report
 def write(out: Path, at: Folders, completions: InputFile, progress: Progress) -> Report:
     """Fill `out` from the lists shown and the numbered log."""
     searches = tables.read(at["rankings"], "numbered_searches").select(["search", "search_id", "split"])
-    test = searches.filter(pc.equal(searches["split"], "test"))["search_id"].combine_chunks()
     logged = searches.filter(pc.not_equal(searches["split"], "test"))["search_id"].combine_chunks()
     with tables_in(out) as engine:
         universe = _universe(engine, at)
-        lists = shown_lists.read(engine, completions, universe.texts)
-    tested = pc.fill_null(pc.is_in(lists.search_id, value_set=test.cast(pa.string())), False)
-    trained = lists.of_sessions(~tested.to_numpy(zero_copy_only=False))
+        lists = training_lists(engine, at, completions, universe.texts)
     issued = universe.retriever.popularity.astype(np.float64)
-    learned = learn(trained, universe, issued, logged, progress)
+    learned = learn(lists, universe, issued, logged, progress)
     learned.model.save(out / MODEL, learned.details())
     pq.write_table(_numbered(learned, searches), out / f"{INTENDED}.parquet", compression="zstd")
     return _report(learned)
 
 
+def training_lists(engine: Engine, at: Folders, completions: InputFile, texts: Sequence[str]) -> ShownLists:
+    """Read the lists shown but for those of test searches."""
+    lists = shown_lists.read(engine, completions, texts)
+    searches = tables.read(at["rankings"], "numbered_searches").select(["search_id", "split"])
+    test = searches.filter(pc.equal(searches["split"], "test"))["search_id"].combine_chunks()
+    tested = pc.fill_null(pc.is_in(lists.search_id, value_set=test.cast(pa.string())), False)
+    return lists.of_sessions(~tested.to_numpy(zero_copy_only=False))
+
+
 def _universe(engine: Engine, at: Folders) -> Universe:
-    """The queries of the log, before their demand is known."""
+    """The queries of the log, before their demand is known: as if people wanted what each page shows, by p[rank]."""
     queries, documents = (tables.read(at["rankings"], name) for name in ("queries", "documents"))
     tables.fetch(engine, at["rankings"], "rankings")
     rows = engine.arrow("SELECT query, document, rank FROM rankings ORDER BY query, rank, document")
@@ -62,17 +71,16 @@ def _universe(engine: Engine, at: Folders) -> Universe:
     )
     texts, n = queries["text"].to_pylist(), queries.num_rows
     returned = np.bincount(shown.values, minlength=n) > 0
-    nothing = WeightedRows(np.zeros(n + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32))
+    pages = pages_by_rank(shown, n)
     searches = popularity(at["rankings"], "retriever", "ranker")
     retriever = ExpectedUtilityRetriever(
         texts,
         PrefixMatcher.build(texts, returned),
-        DemandGraph(nothing, shown, n),
+        DemandGraph(pages, shown, n),
         prefix_probability=np.ones(n, np.float32),
-        own_utility=np.zeros(n, np.float32),
+        own_utility=np.bincount(pages.owner, pages.weights**2, minlength=n).astype(np.float32),
         popularity=searches,
     )
-    pages = pages_by_rank(shown, n)
     variants = Variants.of(texts, searches, pages, returned)
     suggested = SuggestedQueries.of(texts, retriever.matcher.spelling, pages, searches, variants)
     return Universe.of(retriever, suggested)

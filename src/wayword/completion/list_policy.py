@@ -90,6 +90,9 @@ class ListPolicy:
     acceptance: Acceptance
     keystroke_value: float
     """λ: what it is worth to type nothing of a query, in searches found."""
+    survival: NDArray[np.float32] | None = None
+    """Queries × lengths of texts from 1 on: the share of those who intend the query that the lists up to this length
+    leave; see `survival`. None: everybody."""
     _spare: list[Scratch] = field(default_factory=list, repr=False)
 
     def complete(self, contexts: pa.Table, k: int, *, mode: str = ANY) -> Candidates:
@@ -98,11 +101,20 @@ class ListPolicy:
         typed = code_points(contexts[PREFIX].to_pylist())
         members = self.members(contexts, intents, typed.lengths)
         pool = self.pool(contexts, intents, k, mode)
-        query, value = self._best(contexts, intents, members, pool, typed, max(k, SHOWN))
+        query, value, _ = self._best(contexts, intents, members, pool, typed, max(k, SHOWN))
         query, value = query[:, :k], value[:, :k]
         filled = query >= 0
         context = np.nonzero(filled)[0].astype(np.int32)
         return Candidates(context, query[filled], value[filled].astype(np.float32), intents.source[context])
+
+    def declined(self, contexts: pa.Table) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Return the intended queries of all texts, and the probability that somebody who intends each takes nothing of
+        the list for this text."""
+        intents = self.retriever.intents(contexts)
+        typed = code_points(contexts[PREFIX].to_pylist())
+        members = self.members(contexts, intents, typed.lengths)
+        pool = self.pool(contexts, intents, SHOWN, ANY)
+        return members.rows.values, self._best(contexts, intents, members, pool, typed, SHOWN)[2]
 
     @cached_property
     def searches(self) -> NDArray[np.float64]:
@@ -121,12 +133,19 @@ class ListPolicy:
         """Return the queries that people who typed each text intend.
 
         A text that is a query itself is submitted by those who intend it: the list is for those who type on, if any.
+        Some have taken a suggestion at a shorter text, and do not see this list (`survival`).
         Where context columns change what is wanted, a query is more probable in a context in which more people want
         what its page shows.
         """
         rows = intents.members
         done = (rows.values == intents.typed_query[rows.owner]) & (rows.lengths[rows.owner] > 1)
         weight = np.where(done, 0.0, intents.typed_probability * self.searches[rows.values])
+        shortest = self._branching(intents, typed)
+        if self.survival is not None:
+            known = intents.source == SOURCES.index("graph")
+            before = np.where(known, np.minimum(shortest - 1, self.survival.shape[1]), 0)[rows.owner]
+            left = self.survival[rows.values, np.maximum(before - 1, 0)]
+            weight = weight * np.where((before > 0) & intents.continues, left, 1.0)
         if self.retriever.documents_in:
             factor, row = self.retriever.documents_in.rows(contexts)
             weight = weight * context_ratio(
@@ -140,7 +159,7 @@ class ListPolicy:
         rows, weight = rows.select(weight > 0), weight[weight > 0]
         total = np.bincount(rows.owner, weights=weight, minlength=len(rows))
         length = self.queries.lengths[rows.values]
-        left = np.maximum(length - self._branching(intents, typed)[rows.owner], 0)
+        left = np.maximum(length - shortest[rows.owner], 0)
         left[rows.values == intents.typed_query[rows.owner]] = 0  # all is typed
         guessed = (intents.source != SOURCES.index("graph"))[rows.owner]
         left = np.where(guessed, np.maximum(left, length * TYPED_AGAIN), left)
@@ -212,8 +231,9 @@ class ListPolicy:
         pool: Pool,
         typed: CompressedRows,
         k: int,
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float32]]:
         query, value = np.full((contexts.num_rows, k), -1, np.int32), np.zeros((contexts.num_rows, k))
+        declined = np.ones(len(members.rows.values), np.float32)
         worth = self.worth[members.rows.values]
         corrected = np.isin(intents.source, CORRECTED)
         factors = self._factors(contexts)
@@ -237,10 +257,11 @@ class ListPolicy:
                     scratch,
                     query,
                     value,
+                    declined,
                 )
 
         _each(fill, range(0, contexts.num_rows, TEXTS_AT_ONCE), self.retriever.threads)
-        return query, value
+        return query, value, declined
 
     def takers(self, contexts: pa.Table, listed: NDArray[np.int32]) -> "Takers":
         """Return who takes each suggestion of a list that is shown for a single text."""
@@ -299,8 +320,11 @@ class ListPolicy:
                 slots.suggested,
                 slots.continues,
                 self.queries.arrays(self.searches),
+                self.retriever.graph.demand.arrays,
+                self.retriever.own_utility,
                 self.acceptance.coefficients,
-                scratch,
+                scratch[0],
+                np.zeros(self.retriever.graph.documents),
             )
         return accepted
 

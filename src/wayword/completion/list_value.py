@@ -34,8 +34,8 @@ NEGLIGIBLE = 0.005
 """A list ends before the first suggestion of less than this share of the value of its best one."""
 SHOWN = 10
 """Suggestions of a list that people see: the list is the best of this length."""
-FIRST = 10
-"""Number of first results of a query that make its page, where pages are compared."""
+SMALL = 0.02
+"""The share at which the logarithmic scale of features begins; see `log_share`."""
 
 
 @compiled
@@ -54,8 +54,10 @@ def best_lists(
     scratch: Any,
     query: Any,
     value: Any,
+    declined: Any,
 ) -> None:
-    """Fill the rows `first` to `last` of `query` and `value` with the best list of each text.
+    """Fill the rows `first` to `last` of `query` and `value` with the best list of each text, and `declined` with the
+    probability that somebody who intends each member takes nothing of it.
 
     members: offsets, query, P(q̄ | x), saved, worth; pool: offsets, query, core;
     typed: code points of the texts; queries: words, pages by rank, code points, group, searches;
@@ -78,13 +80,13 @@ def best_lists(
         accepted = _acceptance(
             member_query[m0:m1],
             suggested,
+            gain,
             _continues(typed, text, spelling, suggested),
             corrected[text],
             words,
-            pages,
             group,
             coefficients,
-            scratch,
+            scratch[0],
         )
         for m in range(m1 - m0):
             for c in range(c1 - c0):
@@ -105,6 +107,8 @@ def best_lists(
             if value[text, j] < NEGLIGIBLE * most:
                 query[text, j:], value[text, j:] = -1, 0.0
                 break
+            for m in range(m1 - m0):
+                declined[m0 + m] *= 1.0 - reading[j] * accepted[m, query[text, j]]
             query[text, j] = suggested[query[text, j]]
 
 
@@ -127,7 +131,7 @@ def matrices(
     utility = _utilities(intended, suggested, pages, demand, own_utility, factors, text, scratch[1])
     continues = _continues(typed, text, spelling, suggested)
     accepted = _acceptance(
-        intended, suggested, continues, corrected, words, pages, group, coefficients, scratch
+        intended, suggested, utility, continues, corrected, words, group, coefficients, scratch[0]
     )
     return accepted, utility
 
@@ -150,27 +154,80 @@ def context_ratio(
 
 @compiled
 def acceptance_of_slots(
-    intended: Any, offsets: Any, suggested: Any, continues: Any, queries: Any, coefficients: Any, scratch: Any
+    intended: Any,
+    offsets: Any,
+    suggested: Any,
+    continues: Any,
+    queries: Any,
+    demand: Any,
+    own_utility: Any,
+    coefficients: Any,
+    slot_of: Any,
+    wanted: Any,
 ) -> Any:
-    """Return a(q | x, q̄) of the suggestions `offsets[i]` to `offsets[i + 1]` for a person who intends `intended[i]`."""
+    """Return a(q | x, q̄) of the suggestions `offsets[i]` to `offsets[i + 1]` for a person who intends `intended[i]`.
+
+    `wanted` is an array of zeros by document.
+    """
     words, pages, _, group, _ = queries
     accepted = np.zeros(len(suggested))
     for person in range(len(intended)):
         first, last = offsets[person], offsets[person + 1]
+        q = intended[person]
+        utility = np.zeros((1, last - first), np.float32)
+        lay_out(q, demand, wanted)
+        for slot in range(first, last):
+            utility[0, slot - first] = utility_for(wanted, own_utility[q], suggested[slot], pages)
+        clear(q, demand, wanted)
         row = _acceptance(
             intended[person : person + 1],
             suggested[first:last],
+            utility,
             continues[first:last],
             False,
             words,
-            pages,
             group,
             coefficients,
-            scratch,
+            slot_of,
         )
         for slot in range(first, last):
             accepted[slot] = row[0, slot - first]
     return accepted
+
+
+@subroutine
+def lay_out(intended: Any, demand: Any, wanted: Any) -> None:
+    """Write the demand of an intended query into `wanted`, by document."""
+    offsets, document, rate = demand
+    for e in range(offsets[intended], offsets[intended + 1]):
+        wanted[document[e]] = rate[e]
+
+
+@subroutine
+def clear(intended: Any, demand: Any, wanted: Any) -> None:
+    """Set the entries of `lay_out` back to 0."""
+    offsets, document, _ = demand
+    for e in range(offsets[intended], offsets[intended + 1]):
+        wanted[document[e]] = 0.0
+
+
+@subroutine
+def utility_for(wanted: Any, own: Any, suggested: Any, pages: Any) -> Any:
+    """Return û(q | q̄) of a suggestion, given the demand of q̄ by document and its own utility; 0 if that is 0."""
+    offsets, document, p = pages
+    total = 0.0
+    for e in range(offsets[suggested], offsets[suggested + 1]):
+        total += wanted[document[e]] * p[e]
+    return total / own if own > 0.0 else 0.0
+
+
+@subroutine
+def log_share(share: Any) -> Any:
+    """Return a share on a logarithmic scale: 0 for 0, 1 for 1 or more, log(1 + share / ε) / log(1 + 1 / ε) between.
+
+    A first word in common counts more than a second one, as does a page that serves a little instead of nothing.
+    """
+    return np.log(1.0 + min(share, 1.0) / SMALL) / np.log(1.0 + 1.0 / SMALL)
 
 
 @subroutine
@@ -265,45 +322,32 @@ def _own_utility(q: Any, pages: Any, demand: Any, factor: Any, context: Any) -> 
 def _acceptance(  # noqa: PLR0912
     intended: Any,
     suggested: Any,
+    utility: Any,
     continues: Any,
     corrected: Any,
     words: Any,
-    pages: Any,
     group: Any,
     coefficients: Any,
-    scratch: Any,
+    slot_of: Any,
 ) -> Any:
-    """Return a(q | x, q̄), members × pool; see `acceptance`."""
-    slot_of, row_of = scratch
+    """Return a(q | x, q̄), members × pool; see `acceptance`. `utility` has û(q | q̄)."""
     word_offsets, word_of, share = words
-    page_offsets, page_document, page_p = pages
-    n, slots, rows = len(suggested), 0, 0
-    norm = np.zeros(n, np.float32)
+    n, slots = len(suggested), 0
     for c in range(n):
-        q = suggested[c]
-        for e in range(word_offsets[q], word_offsets[q + 1]):
+        for e in range(word_offsets[suggested[c]], word_offsets[suggested[c] + 1]):
             if slot_of[word_of[e]] == 0:
                 slots += 1
                 slot_of[word_of[e]] = slots
-        for e in range(page_offsets[q], min(page_offsets[q] + FIRST, page_offsets[q + 1])):
-            norm[c] += page_p[e] * page_p[e]
-            if row_of[page_document[e]] == 0:
-                rows += 1
-                row_of[page_document[e]] = rows
     has_word = np.zeros((slots + 1, n), np.float32)
-    on_page = np.zeros((rows + 1, n), np.float32)
     for c in range(n):
-        q, length = suggested[c], max(np.sqrt(norm[c]), 1e-12)
-        for e in range(word_offsets[q], word_offsets[q + 1]):
+        for e in range(word_offsets[suggested[c]], word_offsets[suggested[c] + 1]):
             has_word[slot_of[word_of[e]], c] = share[e]
-        for e in range(page_offsets[q], min(page_offsets[q] + FIRST, page_offsets[q + 1])):
-            on_page[row_of[page_document[e]], c] = page_p[e] / length
     accepted = np.empty((len(intended), n), np.float32)
-    of_intended, of_suggested, same_page = np.zeros(n), np.zeros(n), np.zeros(n)
+    of_intended, of_suggested = np.zeros(n), np.zeros(n)
     constant = coefficients[0] + (coefficients[5] if corrected else 0.0)
     for m in range(len(intended)):
         q = intended[m]
-        of_intended[:], of_suggested[:], same_page[:] = 0.0, 0.0, 0.0
+        of_intended[:], of_suggested[:] = 0.0, 0.0
         for e in range(word_offsets[q], word_offsets[q + 1]):
             at = slot_of[word_of[e]]
             if at:
@@ -311,29 +355,20 @@ def _acceptance(  # noqa: PLR0912
                     if has_word[at, c] > 0.0:
                         of_intended[c] += share[e]
                         of_suggested[c] += has_word[at, c]
-        squares = 0.0
-        for e in range(page_offsets[q], min(page_offsets[q] + FIRST, page_offsets[q + 1])):
-            squares += page_p[e] * page_p[e]
-            at = row_of[page_document[e]]
-            if at:
-                for c in range(n):
-                    same_page[c] += page_p[e] * on_page[at, c]
-        length = max(np.sqrt(squares), 1e-12)
         for c in range(n):
             if group[suggested[c]] == group[q]:
                 accepted[m, c] = 1.0
                 continue
-            logit = constant + coefficients[2] * of_intended[c] + coefficients[3] * of_suggested[c]
-            logit += coefficients[4] * same_page[c] / length
-            if continues[c]:
-                logit += coefficients[1]
+            logit = constant + (coefficients[1] if continues[c] else 0.0)
+            if of_intended[c] > 0.0:
+                logit += coefficients[2] * log_share(of_intended[c])
+                logit += coefficients[3] * log_share(of_suggested[c])
+            if utility[m, c] > 0.0:
+                logit += coefficients[4] * log_share(utility[m, c])
             accepted[m, c] = 1.0 / (1.0 + np.exp(-logit))
     for c in range(n):
-        q = suggested[c]
-        for e in range(word_offsets[q], word_offsets[q + 1]):
+        for e in range(word_offsets[suggested[c]], word_offsets[suggested[c] + 1]):
             slot_of[word_of[e]] = 0
-        for e in range(page_offsets[q], min(page_offsets[q] + FIRST, page_offsets[q + 1])):
-            row_of[page_document[e]] = 0
     return accepted
 
 

@@ -13,8 +13,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from wayword.completion import keystroke_value, list_policy_io, retriever_io, variants_table
-from wayword.completion.acceptance import MODEL, PRIOR, Acceptance
+from wayword.completion import acceptance_stage, keystroke_value, list_policy_io, retriever_io, variants_table
+from wayword.completion.acceptance import PRIOR, Acceptance
+from wayword.completion.acceptance_data import Universe
+from wayword.completion.acceptance_learning import refit
 from wayword.completion.context_affinity import Affinity
 from wayword.completion.context_choice import ContextClicks, choose
 from wayword.completion.expected_utility import ExpectedUtilityRetriever, RecordedPrefixes
@@ -23,6 +25,7 @@ from wayword.completion.popular import INTENDED, PopularRetriever, popularity
 from wayword.completion.prefix_matcher import PrefixMatcher
 from wayword.completion.sparse_topk import DemandGraph
 from wayword.completion.suggested_queries import SuggestedQueries, pages_by_rank
+from wayword.completion.survival import with_survival
 from wayword.completion.variants import Variants
 from wayword.config import CompletionConfig, PrefixConfig
 from wayword.demand.artefact import EARLY
@@ -51,11 +54,13 @@ def write(
     *,
     acceptance: InputFile | None = None,
     corrections: InputFile | None = None,
+    completions: InputFile | None = None,
     progress: Progress,
 ) -> Report:
     """Fill `out`; see the top of the file.
 
-    `acceptance` is a file of `Acceptance.save`, `corrections` one of `variants_table.read_corrections`.
+    `acceptance` is a file of `Acceptance.save`, `corrections` one of `variants_table.read_corrections`, `completions`
+    one of lists shown.
     """
     texts = tables.read(at["rankings"], "queries")["text"].to_pylist()
     contexts = contexts_stage.load(at["contexts"])
@@ -69,15 +74,21 @@ def write(
         recorded = _recorded(engine, len(texts), _INTENDED if "acceptance" in at else _ISSUED)
         clicks = ContextClicks.read(engine, contexts) if contexts.column_names != [PREFIX] else None
         held_out = _held_out(engine)
+        lists = acceptance_stage.training_lists(engine, at, completions, texts) if completions else None
     progress.advance(1, STEPS)
     returned = np.bincount(graph.exposure.values, minlength=len(texts)) > 0
     matcher, probability = PrefixMatcher.build(texts, returned), _prefix_probability(texts, prefixes)
     progress.advance(2, STEPS)
 
-    counts = popularity(at["rankings"], "retriever", acceptance=at.get("acceptance"))
+    intended = at.get("acceptance")
+    early_counts = popularity(at["rankings"], "retriever", acceptance=intended)
+    searches = popularity(at["rankings"], "retriever", "ranker", acceptance=intended)
 
     def assemble(
-        graph: DemandGraph, own_utility: NDArray[np.float32], context: Mapping[str, Affinity]
+        graph: DemandGraph,
+        own_utility: NDArray[np.float32],
+        context: Mapping[str, Affinity],
+        counts: NDArray[np.int64],
     ) -> ExpectedUtilityRetriever:
         return ExpectedUtilityRetriever(
             texts,
@@ -94,25 +105,31 @@ def write(
     strengths: dict[str, float] = {}
     if clicks and (at["demand"] / EARLY).exists():
         early, early_utility = retriever_io.load_graph(at["demand"], len(texts), EARLY)
-        strengths = choose(clicks, early.exposure, lambda context: assemble(early, early_utility, context))
+        strengths = choose(
+            clicks, early.exposure, lambda context: assemble(early, early_utility, context, early_counts)
+        )
     context = {
         kind: clicks.affinity(kind, strength, graph, "retriever", "ranker")
         for kind, strength in strengths.items()
         if clicks
     }
-    retriever = assemble(graph, own_utility, context)
+    retriever = assemble(graph, own_utility, context, searches)
     retriever_io.save_matching(retriever, out)
     progress.advance(3, STEPS)
-    searches = popularity(at["rankings"], "retriever", "ranker", acceptance=at.get("acceptance"))
     decided, unknown = variants_table.read_corrections(corrections.opened, texts) if corrections else ({}, [])
     pages = pages_by_rank(graph.exposure, len(texts))
     variants = Variants.of(texts, searches, pages, returned, decided)
     pq.write_table(variants_table.as_table(texts, variants, searches), out / VARIANTS)
     suggested = SuggestedQueries.of(texts, matcher.spelling, pages, searches, variants)
-    model = _acceptance(at, acceptance)
+    model = PRIOR
+    if acceptance:
+        model = Acceptance.load(acceptance.opened)
+    elif lists:
+        model = refit(lists, Universe.of(retriever, suggested), searches.astype(np.float64))
     policy = ListPolicy(retriever, suggested, model, DEFAULT_KEYSTROKE_VALUE)
-    value, tried = _keystroke_value(policy, config, held_out)
-    list_policy_io.save(replace(policy, keystroke_value=value), out)
+    validated = replace(policy, retriever=assemble(graph, own_utility, context, early_counts))
+    value, tried = _keystroke_value(validated, config, held_out)
+    list_policy_io.save(with_survival(replace(policy, keystroke_value=value)), out)
     return {
         "context": strengths,
         "queries shown as another": int((variants.shown_as != np.arange(len(texts))).sum()),
@@ -131,17 +148,11 @@ def _keystroke_value(
     if not len(held_out):
         return DEFAULT_KEYSTROKE_VALUE, {}
     popular = PopularRetriever(policy.retriever.texts, policy.retriever.popularity).retrieve
+    typed = [policy.retriever.texts[query] for query in np.unique(held_out).tolist()]
     chosen, tried = keystroke_value.choose(
-        lambda value: replace(policy, keystroke_value=value), popular, held_out
+        lambda value: with_survival(replace(policy, keystroke_value=value), typed), popular, held_out
     )
     return chosen, {f"{value:.3g}": relative for value, relative in tried.items()}
-
-
-def _acceptance(at: Folders, given: InputFile | None) -> Acceptance:
-    """The model that is given, or learned from lists shown, or the prior."""
-    if given:
-        return Acceptance.load(given.opened)
-    return Acceptance.load(at["acceptance"] / MODEL) if "acceptance" in at else PRIOR
 
 
 def _held_out(engine: Engine) -> NDArray[np.int64]:

@@ -24,6 +24,7 @@ from wayword.completion.keystroke_value import lists_shown
 from wayword.completion.list_policy import ListPolicy
 from wayword.completion.list_value import SHOWN
 from wayword.completion.policies import Policy
+from wayword.completion.survival import with_survival
 from wayword.completion.typing_outcomes import Keystrokes, Lists, Slots, take_probabilities
 from wayword.config import EvaluationConfig
 from wayword.engines import Engine
@@ -224,9 +225,10 @@ def estimate(
 def curve(engine: Engine, sessions: Sessions, model: ListPolicy, measure: Measure, mode: str) -> list[Row]:
     """Return found and keystrokes of the policy `wayword` for a range of keystroke values."""
     points = []
+    texts = [model.retriever.texts[query] for query in np.unique(sessions.intended).tolist()]
     length = float(sessions.keystrokes.length.sum())
     for value in VALUES:
-        policy = replace(model, keystroke_value=value)
+        policy = with_survival(replace(model, keystroke_value=value), texts)
         replay = Shown.of(engine, sessions, policy, model, measure, mode).replay(sessions, model)
         points.append(
             {

@@ -152,7 +152,8 @@ def _policies(
         group=_public_groups(known.group, private),
         lookalike=_public_groups(known.lookalike, private),
     )
-    return policy, replace(policy, retriever=public, queries=without)
+    survival = None if policy.survival is None else np.where(private[:, None], np.float32(1), policy.survival)
+    return policy, replace(policy, retriever=public, queries=without, survival=survival)
 
 
 def _elected(

@@ -11,7 +11,7 @@ MEANING = {
     "continues": "it continues the typed text",
     "intended_words": "share of the intended query's words that it has",
     "suggested_words": "share of its words that the intended query has",
-    "same_page": "similarity of the two result pages",
+    "served": "how well its page serves those who intend the other",
     "corrected": "the typed text was corrected",
 }
 USED = ("sessions", "lists", "taken")
