@@ -11,6 +11,8 @@ import pytest
 from shop import CONFIG, make_world
 from wayword import pipeline
 from wayword.completion.acceptance import Acceptance
+from wayword.completion.acceptance_workspace import learn_from
+from wayword.completion.intended_queries import SMOOTHING
 from wayword.completion.popular import popularity
 from wayword.config import Config
 from wayword.demand.training_data import read
@@ -46,15 +48,19 @@ def distance(counts: np.ndarray, intended: np.ndarray) -> float:
     return float(0.5 * np.abs(counts / counts.sum() - intended / intended.sum()).sum())
 
 
-def test_popularity_is_nearer_to_what_was_intended(data: Path, made: Workspace) -> None:
-    rankings = made.folder("rankings")
-    texts = tables.read(rankings, "queries")["text"].to_pylist()
+def wanted_in(data: Path, made: Workspace) -> np.ndarray:
+    """How many people intended each query of the workspace."""
+    texts = tables.read(made.folder("rankings"), "queries")["text"].to_pylist()
     number = {text: place for place, text in enumerate(texts)}
     wanted = pq.read_table(data / "people.parquet")["intended_query"].to_pylist()
-    intended = np.bincount([number[text] for text in wanted if text in number], minlength=len(texts))
+    return np.bincount([number[text] for text in wanted if text in number], minlength=len(texts))
+
+
+def test_popularity_is_nearer_to_what_was_intended(data: Path, made: Workspace) -> None:
+    rankings, intended = made.folder("rankings"), wanted_in(data, made)
     issued = popularity(rankings, "retriever", "ranker")
     inferred = popularity(rankings, "retriever", "ranker", acceptance=made.folder("acceptance"))
-    assert inferred.sum() == pytest.approx(issued.sum(), abs=len(texts))
+    assert inferred.sum() == pytest.approx(issued.sum(), abs=len(issued))
     assert distance(inferred, intended) < distance(issued, intended)
 
 
@@ -148,3 +154,12 @@ def test_a_click_counts_for_the_intended_query_as_its_own_page_would_have_given_
     }
     plain = read(engine, "unbiased")
     assert plain.searches.column_names == ["split", "query"]
+
+
+def test_the_command_counts_what_was_issued_also_where_a_run_has_counted_what_was_intended(
+    data: Path, made: Workspace
+) -> None:
+    learned, intended = learn_from(made, data / "completions.parquet"), wanted_in(data, made)
+    issued = popularity(made.folder("rankings"), "retriever", "ranker")
+    assert learned.searches.sum() == pytest.approx(issued.sum() + SMOOTHING * len(issued))
+    assert distance(learned.searches, intended) < distance(issued, intended)

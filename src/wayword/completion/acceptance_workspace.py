@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from wayword.completion import shown_lists
 from wayword.completion.acceptance_data import Universe
 from wayword.completion.acceptance_learning import LearnedAcceptance, learn
+from wayword.completion.popular import popularity
 from wayword.completion.stage import load_lists
 from wayword.engines import tables
 from wayword.engines.tables import tables_in
@@ -33,7 +34,8 @@ def learn_from(
         lists = shown_lists.read(engine, completions, universe.texts, by)
     searches = tables.read(workspace.folder("rankings"), "numbered_searches").select(["search_id", "split"])
     logged = searches.filter(pc.not_equal(searches["split"], "test"))["search_id"].combine_chunks()
-    return learn(lists, universe, universe.retriever.popularity.astype(np.float64), logged, progress)
+    issued = popularity(workspace.folder("rankings"), "retriever", "ranker").astype(np.float64)
+    return learn(lists, universe, issued, logged, progress)
 
 
 def universe_of(workspace: Workspace) -> Universe:
