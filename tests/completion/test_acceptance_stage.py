@@ -14,10 +14,11 @@ from wayword.completion.acceptance import Acceptance
 from wayword.completion.acceptance_workspace import learn_from
 from wayword.completion.intended_queries import SMOOTHING
 from wayword.completion.popular import popularity
+from wayword.completion.shown_lists import OTHER_QUERY
 from wayword.config import Config
 from wayword.demand.training_data import read
 from wayword.engines import Engine, tables
-from wayword.errors import ConfigError
+from wayword.errors import ConfigError, LogError
 from wayword.plan import Inputs
 from wayword.progress import Progress
 from wayword.simulation.people_log import write_people
@@ -163,3 +164,25 @@ def test_the_command_counts_what_was_issued_also_where_a_run_has_counted_what_wa
     issued = popularity(made.folder("rankings"), "retriever", "ranker")
     assert learned.searches.sum() == pytest.approx(issued.sum() + SMOOTHING * len(issued))
     assert distance(learned.searches, intended) < distance(issued, intended)
+
+
+def test_lists_of_another_log_whose_searches_have_the_same_numbers(
+    data: Path, made: Workspace, tmp_path: Path
+) -> None:
+    """A run refuses them; the command learns from them as from lists without search_id."""
+    table = pq.read_table(data / "completions.parquet")
+    place = table.column_names.index("search_id")
+    other, unnamed = tmp_path / "other.parquet", tmp_path / "unnamed.parquet"
+    pq.write_table(table.set_column(place, "search_id", pa.compute.add(table["search_id"], 1)), other)
+    pq.write_table(table.drop_columns("search_id"), unnamed)
+    with pytest.raises(LogError, match="whose search issued another query in the log"):
+        pipeline.run(
+            data / "clicks.parquet",
+            data / "rankings.parquet",
+            completions=other,
+            out=tmp_path / "workspace",
+            config=SETTINGS,
+        )
+    learned, expected = learn_from(made, other), learn_from(made, unnamed)
+    assert learned.model.reading.tolist() == expected.model.reading.tolist()
+    assert learned.data.counts[OTHER_QUERY] > 0

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from wayword.completion.shown_lists import ShownLists, read
+from wayword.completion.shown_lists import ANOTHER_LOG, OTHER_QUERY, ShownLists, read
 from wayword.engines import Engine
 from wayword.errors import LogError
 
@@ -135,3 +135,40 @@ def test_missing_columns_and_other_types_are_named(engine: Engine, tmp_path: Pat
         LogError, match="the column shown has values of the type VARCHAR; expected lists of text"
     ):
         read(engine, file, TEXTS)
+
+
+# --- the searches of a log
+
+
+def log_of(*queries: int) -> pa.Table:
+    """A log whose searches are 0, 1, …"""
+    return pa.table(
+        {"search_id": [str(n) for n in range(len(queries))], "query": pa.array(queries, pa.int32())}
+    )
+
+
+def test_a_search_that_issued_another_query_in_the_log_is_not_used(engine: Engine, tmp_path: Path) -> None:
+    sessions = int(1 / ANOTHER_LOG) * 2
+    rows = [row(f"{n:03d}", 0, query="lock", search=n) for n in range(sessions)]
+    lists = read_rows(engine, tmp_path, rows)
+    joined = lists.in_log(log_of(TEXTS.index("lamp"), *[TEXTS.index("lock")] * (sessions - 1)))
+    assert not joined.another_log
+    kept = joined.agreeing()
+    assert sorted(map(str, kept.search_id.to_pylist())) == sorted(["None", *map(str, range(1, sessions))])
+    assert kept.left_out == {OTHER_QUERY: 1}
+    joined.check("completions.parquet")
+
+
+def test_numbers_of_another_log_are_no_searches_of_this_one(engine: Engine, tmp_path: Path) -> None:
+    queries = ["lamp", "lock", "lamp red", "lock"]
+    rows = [row(f"s{n}", 0, query=query, search=n) for n, query in enumerate(queries)]
+    lists = read_rows(engine, tmp_path, [*rows, row("s9", 0, search=9), row("s10", 0, search=None)])
+    joined = lists.in_log(log_of(0, 0, 0, 2))  # two agree by chance
+    assert joined.another_log
+    kept = joined.agreeing()
+    assert [name for name in kept.search_id.to_pylist() if name] == ["9"]
+    assert kept.left_out == {OTHER_QUERY: 4}
+    with pytest.raises(
+        LogError, match=r"2 of 4 typing sessions whose search issued another query .* search_id [12];"
+    ):
+        joined.check("completions.parquet")

@@ -53,8 +53,10 @@ def write(out: Path, at: Folders, completions: InputFile, progress: Progress) ->
 
 def training_lists(engine: Engine, at: Folders, completions: InputFile, texts: Sequence[str]) -> ShownLists:
     """Read the lists shown but for those of test searches."""
-    lists = shown_lists.read(engine, completions, texts)
-    searches = tables.read(at["rankings"], "numbered_searches").select(["search_id", "split"])
+    searches = tables.read(at["rankings"], "numbered_searches").select(["search_id", "split", "query"])
+    joined = shown_lists.read(engine, completions, texts).in_log(searches)
+    joined.check(str(completions))
+    lists = joined.agreeing()
     test = searches.filter(pc.equal(searches["split"], "test"))["search_id"].combine_chunks()
     tested = pc.fill_null(pc.is_in(lists.search_id, value_set=test.cast(pa.string())), False)
     return lists.of_sessions(~tested.to_numpy(zero_copy_only=False))

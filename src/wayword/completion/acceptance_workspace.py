@@ -32,7 +32,8 @@ def learn_from(
         tables_in(Path(folder)) as engine,
     ):
         lists = shown_lists.read(engine, completions, universe.texts, by)
-    searches = tables.read(workspace.folder("rankings"), "numbered_searches").select(["search_id", "split"])
+    searches = tables.read(workspace.folder("rankings"), "numbered_searches")
+    lists = lists.in_log(searches).agreeing()
     logged = searches.filter(pc.not_equal(searches["split"], "test"))["search_id"].combine_chunks()
     issued = popularity(workspace.folder("rankings"), "retriever", "ranker").astype(np.float64)
     return learn(lists, universe, issued, logged, progress)

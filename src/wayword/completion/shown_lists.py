@@ -24,6 +24,10 @@ from wayword.text import normalise_distinct
 REQUIRED = ("typing_session", "position_in_session", "prefix", "shown", "taken", "query")
 FROM_ZERO = 0.02
 """If more than this share of takes are at position 0, positions are counted from 0: the table is refused."""
+ANOTHER_LOG = 0.02
+"""If more than this share of the search_ids that a log has too stand for another query there, they are another log's:
+two logs that number their searches have the same numbers."""
+OTHER_QUERY = "sessions whose search_id is that of another query in the log, and is not used"
 MOST_SESSIONS = 100_000
 """More typing sessions than this are sampled: parameters are known well enough, and memory is bounded."""
 UNKNOWN = -1
@@ -99,9 +103,50 @@ class ShownLists:
             held_out=self.held_out[sessions],
         )
 
+    def in_log(self, searches: pa.Table) -> "InLog":
+        """Compare with the searches of a log (search_id, query)."""
+        known = searches["search_id"].combine_chunks().cast(pa.string())
+        place = pc.index_in(self.search_id, value_set=known)
+        query = pc.fill_null(searches["query"].combine_chunks().take(place), UNKNOWN).to_numpy()
+        named = place.is_valid().to_numpy(zero_copy_only=False)
+        return InLog(self, named, named & (query != self.query))
+
     def without(self, reasons: Mapping[str, int]) -> "ShownLists":
         """Return the same lists with more counts of what was left out."""
         return replace(self, left_out={**self.left_out, **{k: v for k, v in reasons.items() if v}})
+
+
+@dataclass(frozen=True)
+class InLog:
+    """Lists, and which of their sessions name a search of a log."""
+
+    lists: ShownLists
+    named: NDArray[np.bool_]
+    """Of each session: the log has a search of this search_id."""
+    contradictory: NDArray[np.bool_]
+    """Of each session: that search issued another query."""
+
+    @property
+    def another_log(self) -> bool:
+        """Whether the search_ids are those of another log."""
+        wrong = int(self.contradictory.sum())
+        return wrong > 1 and wrong > ANOTHER_LOG * int(self.named.sum())
+
+    def agreeing(self) -> ShownLists:
+        """Return the lists without the search_ids that contradict the log; without any if they are another log's."""
+        wrong = self.named if self.another_log else self.contradictory
+        known = pc.if_else(pa.array(wrong), pa.scalar(None, pa.string()), self.lists.search_id)
+        return replace(self.lists, search_id=known).without({OTHER_QUERY: int(wrong.sum())})
+
+    def check(self, source: str) -> None:
+        """Raise `LogError` if the search_ids are those of another log."""
+        if self.another_log:
+            example = self.lists.search_id[int(np.argmax(self.contradictory))].as_py()
+            raise LogError(
+                f"{source} has {int(self.contradictory.sum()):,} of {int(self.named.sum()):,} typing sessions whose "
+                f"search issued another query in the log, such as search_id {example}; expected the lists of this log. "
+                "Give the table that was written with the log; for lists of another log, leave out their search_id."
+            )
 
 
 def read(engine: Engine, path: Path | InputFile, texts: Sequence[str], by: str | None = None) -> ShownLists:
