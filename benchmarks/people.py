@@ -3,6 +3,7 @@
 python benchmarks/people.py --events                          # both worlds, five logs: hours
 python benchmarks/people.py --worlds packages --logs 1        # a minute
 python benchmarks/people.py --keep results                    # workspaces are kept, and not made again
+python benchmarks/people.py --worlds packages --people lenient --loop     # three rounds of what people do: minutes
 
 Policies are compared at equal keystrokes, 1.05 times those of most popular completion: each on its own curve over the
 keystroke value λ, interpolated between the two nearest values. `knows` is the same algorithm with the people's law
@@ -11,6 +12,11 @@ instead of a model of it, and the same learned demand; `way` is the share of the
 people of this kind. `served` is what the workspace serves, with the keystroke value that it chose, before any event.
 Values are exact expectations over a sample of intended queries; the interval of a difference is over these queries and
 logs.
+
+`--loop` prints another table: the first index is served to people, with one query pushed to the top of every list; what
+they see and do is added to the log, the next index learns from it, and so on. Each row is an index: what people find
+and type with it (without the push), the share of the pushed query in its log by issue and by what people probably
+intended, and the learned reading of the first position.
 """
 
 import argparse
@@ -23,6 +29,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from people_loop import HEADS, Loop, query_to_push
 
 import wayword
 from wayword.completion import shown_lists
@@ -40,7 +47,7 @@ from wayword.completion.trie import code_points
 from wayword.completion.typing_outcomes import Keystrokes, Lists, Outcomes
 from wayword.engines.tables import tables_in
 from wayword.logs.contexts import PREFIX
-from wayword.simulation.logging_policy import PolicyLists, lists_at, numbers_of
+from wayword.simulation.logging_policy import LoggingPolicy, PolicyLists, WorkspaceLists, lists_at, numbers_of
 from wayword.simulation.people import NAMES, ONCE, People, expected_outcomes
 from wayword.simulation.people_log import write_people
 from wayword.simulation.queries import Queries
@@ -87,7 +94,10 @@ class Typists:
 
     def lists(self, policy: Policy, texts: Sequence[str]) -> Lists:
         """The lists of a policy at all texts."""
-        shown = PolicyLists(policy, texts)
+        return self.shown(PolicyLists(policy, texts))
+
+    def shown(self, shown: LoggingPolicy) -> Lists:
+        """The lists of a logging policy at all texts."""
         return lists_at(
             self.keystrokes.texts, shown, numbers_of(shown, self.queries.texts), self.queries.texts, SHOWN
         )
@@ -279,12 +289,21 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="seed of the first log")
     parser.add_argument("--searches", type=int, default=1000, help="intended queries drawn per log")
     parser.add_argument("--events", action="store_true", help="also after 100,000 lists shown")
+    parser.add_argument(
+        "--loop", type=int, nargs="?", const=3, metavar="ROUNDS", help="only the loop (3 rounds)"
+    )
+    parser.add_argument(
+        "--lists", type=int, default=LISTS_SHOWN, help="lists shown in each round of the loop"
+    )
     parser.add_argument("--keep", type=Path, help="folder for logs and workspaces")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = asked.keep or Path(scratch)
         for world in asked.worlds:
-            compare(world, asked, folder)
+            if asked.loop is None:
+                compare(world, asked, folder)
+            else:
+                loop(world, asked, folder)
 
 
 @dataclass
@@ -405,6 +424,32 @@ def compare(name: str, asked: argparse.Namespace, folder: Path) -> None:
     for kind, tally in tallies.items():
         if tally.popular:
             print(tally.row(kind))
+
+
+def loop(name: str, asked: argparse.Namespace, folder: Path) -> None:
+    """Print the table of the loop for each kind of people in a world."""
+    world, seed = open_world(name), asked.first
+    workspace = workspace_of(name, WORLDS[name], seed, folder)
+    texts = WorkspaceLists.open(workspace.path).texts
+    typists = Typists.draw(world, texts, asked.searches, seed)
+    pushed = query_to_push(typists.queries)
+    share = typists.queries.probability[typists.queries.texts.index(pushed)]
+    for kind in asked.people:
+        people = People.named(kind, typists.queries)
+
+        def measured(lists: LoggingPolicy, people: People = people) -> tuple[float, float]:
+            outcomes = typists.outcomes(people, typists.shown(lists))
+            return typists.found(outcomes), typists.keys(outcomes)
+
+        print(
+            f"\n{name}, {kind}, {asked.lists:,} lists in each round, pushed: {pushed!r}, intended by {share:.4f}\n"
+        )
+        print("| " + " | ".join(HEADS) + " |\n|" + "---|" * len(HEADS))
+        with tempfile.TemporaryDirectory() as scratch:
+            looped = Loop(world, kind, pushed, asked.lists, Path(scratch), measured)
+            data = folder / f"{name}-{seed}" / "data"
+            for number, one in enumerate(looped.rounds(workspace, data, asked.loop)):
+                print(one.row(number), flush=True)
 
 
 if __name__ == "__main__":
