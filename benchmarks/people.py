@@ -295,6 +295,7 @@ def main() -> None:
     parser.add_argument(
         "--lists", type=int, default=LISTS_SHOWN, help="lists shown in each round of the loop"
     )
+    parser.add_argument("--no-push", action="store_true", help="no query is pushed in the loop")
     parser.add_argument("--keep", type=Path, help="folder for logs and workspaces")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
@@ -432,8 +433,8 @@ def loop(name: str, asked: argparse.Namespace, folder: Path) -> None:
     workspace = workspace_of(name, WORLDS[name], seed, folder)
     texts = WorkspaceLists.open(workspace.path).texts
     typists = Typists.draw(world, texts, asked.searches, seed)
-    pushed = query_to_push(typists.queries)
-    share = typists.queries.probability[typists.queries.texts.index(pushed)]
+    query = query_to_push(typists.queries)
+    share = typists.queries.probability[typists.queries.texts.index(query)]
     for kind in asked.people:
         people = People.named(kind, typists.queries)
 
@@ -441,12 +442,11 @@ def loop(name: str, asked: argparse.Namespace, folder: Path) -> None:
             outcomes = typists.outcomes(people, typists.shown(lists))
             return typists.found(outcomes), typists.keys(outcomes)
 
-        print(
-            f"\n{name}, {kind}, {asked.lists:,} lists in each round, pushed: {pushed!r}, intended by {share:.4f}\n"
-        )
+        how = "" if asked.no_push else ", pushed"
+        print(f"\n{name}, {kind}, {asked.lists:,} lists a round; {query!r}, intended by {share:.4f}{how}\n")
         print("| " + " | ".join(HEADS) + " |\n|" + "---|" * len(HEADS))
         with tempfile.TemporaryDirectory() as scratch:
-            looped = Loop(world, kind, pushed, asked.lists, Path(scratch), measured)
+            looped = Loop(world, kind, query, not asked.no_push, asked.lists, Path(scratch), measured)
             data = folder / f"{name}-{seed}" / "data"
             for number, one in enumerate(looped.rounds(workspace, data, asked.loop)):
                 print(one.row(number), flush=True)
