@@ -69,9 +69,11 @@ def test_equal_utilities_go_by_query_number_also_where_rounding_differs() -> Non
 
 
 def test_equal_utilities_go_to_the_more_popular_query() -> None:
-    one = csr_array([[1.0]])
+    one = csr_array(np.array([[1.0]]))
     found = graph.DemandGraph(
-        WeightedRows.from_matrix(one), WeightedRows.from_matrix(csr_array([[0.5, 1.0, 0.5, 0.5]])), 4
+        WeightedRows.from_matrix(one),
+        WeightedRows.from_matrix(csr_array(np.array([[0.5, 1.0, 0.5, 0.5]]))),
+        4,
     )
     members = WeightedRows(np.array([0, 1]), np.array([0], np.int32), np.ones(1, np.float32))
     for k in (1, 2, 3, 4):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from wayword.completion.popular import PopularRetriever
     from wayword.index.pages import Pages
 
-FORMAT = 5
+FORMAT = 6
 ABOUT, LIVE, PAGES = "about.json", "live", "pages"
 MANY = 20
 _OPENING = Lock()
