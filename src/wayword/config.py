@@ -209,7 +209,7 @@ class IndexConfig(Table, frozen=True):
     min_results: Count = 1
     """Queries that return fewer documents are not shown."""
     block: str = ""
-    """File of words and patterns whose queries are not shown, read again while serving (empty: none)."""
+    """File of words and patterns whose queries are not shown, read again while serving; `english`: extra `words`."""
     versions: Thousand = 3
     """Number of versions of the index that are kept, with the current one."""
 

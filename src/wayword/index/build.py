@@ -69,7 +69,7 @@ def build(
                 name: value for name, value in msgspec.to_builtins(config).items() if name != "versions"
             },
             "deleted": sorted(overrides.delete),
-            "block": BlockList.load(Path(config.block), needed=True).tag if config.block else "",
+            "block": BlockList.named(config.block, needed=True).tag if config.block else "",
         }
     )
 
@@ -238,7 +238,7 @@ def _served_queries(workspace: Workspace, config: IndexConfig, overrides: Overri
         ),
         min_searches=least_searches(searched, config.min_searches),
         min_results=config.min_results,
-        block=BlockList.load(Path(config.block), needed=True) if config.block else None,
+        block=BlockList.named(config.block, needed=True) if config.block else None,
     )
     acceptance = workspace.folder("acceptance") if _optional(workspace) else None
     trained = popularity(workspace.folder("rankings"), "retriever", "ranker", acceptance=acceptance)

@@ -14,6 +14,7 @@ from wayword.completion.list_policy import ListPolicy
 from wayword.completion.policies import Expected
 from wayword.config import IndexConfig
 from wayword.index import completion_lists as lists
+from wayword.index.block_list import ENGLISH
 from wayword.index.completion_lists import Lists
 from wayword.index.index import ABOUT, FORMAT, LIVE, PAGES, SEARCHES
 from wayword.index.keys import Columns
@@ -83,7 +84,7 @@ class Content:
             "kept": config.kept,
             "columns": listed.columns.values,
             "context": self.context,
-            "block": str(Path(config.block).resolve()) if config.block else "",
+            "block": str(Path(config.block).resolve()) if config.block not in ("", ENGLISH) else config.block,
         }
         (folder / ABOUT).write_text(json.dumps(about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
         return {"queries": len(self.shown), "texts": len(listed.keys), "lists": 2 * listed.contexts.num_rows}
