@@ -14,7 +14,7 @@ from wayword.config import Config, IndexConfig
 from wayword.engines import tables
 from wayword.index import anonymous_demand, versions
 from wayword.index import build as index_build
-from wayword.index.anonymous_demand import DROPPED, Beginnings, choose, shares
+from wayword.index.anonymous_demand import DROPPED, Beginnings, choose, shares, users_of
 from wayword.index.build import build
 from wayword.index.overrides import Overrides
 from wayword.pipeline import run
@@ -233,3 +233,35 @@ def test_compared_are_the_most_searched_of_each_shared_beginning(monkeypatch: py
     monkeypatch.setattr(anonymous_demand, "LEVELS", 1)
     assert beginnings.compared("lamp bx").tolist() == [2]
     assert Beginnings([], np.zeros(0, np.int64)).compared("x").tolist() == []
+
+
+def test_users_are_those_of_training_searches_by_what_they_intended(tmp_path: Path) -> None:
+    searches = pa.table(
+        {
+            "search": pa.array([0, 1, 2, 3, 4, 5], pa.int64()),
+            "split": ["retriever", "ranker", "test", "retriever", "retriever", "ranker"],
+            "query": pa.array([0, 0, 0, 2, 2, 2], pa.int32()),
+            "user_id": ["ann", "ann", "bob", "bob", None, "cid"],
+        }
+    )
+    pq.write_table(searches, tmp_path / "numbered_searches.parquet")
+    assert users_of(tmp_path, 3).lengths.tolist() == [1, 0, 2]
+    intended = {"search": [5, 5, 2], "query": [0, 1, 1], "probability": [0.5, 0.5, 1.0]}
+    types = [("search", pa.int64()), ("query", pa.int64()), ("probability", pa.float64())]
+    pq.write_table(pa.table(intended, schema=pa.schema(types)), tmp_path / "intended.parquet")
+    assert users_of(tmp_path, 3, tmp_path).lengths.tolist() == [
+        2,
+        1,
+        1,
+    ]  # search 5 counts for 0 and 1, 2 is a test
+
+
+def test_stored_and_computed_lists_of_single_queries_count_the_same(shop: Workspace) -> None:
+    build(shop, IndexConfig(min_users=3, policy="expected"))
+    index = Completer.open(shop).index
+    typed = pa.table({"prefix": ["l", "la", "lam", "lamp", "lo"]})
+    live = index.policy.complete(typed, 3, mode="any")
+    for place, text in enumerate(typed["prefix"].to_pylist()):
+        known = [index.shown[number] for number in live.query[live.context == place].tolist()]
+        assert [found.query for found in Completer.open(shop).complete(text, 3)] == known
+    build(shop, IndexConfig(min_users=3))
