@@ -35,7 +35,7 @@ LOCK := --universal --python-version 3.11 --generate-hashes --no-header --no-ann
 
 lock: $(UV)               ## renew the locks: versions and hashes of all that is installed
 	$(UV) pip compile --no-config requirements-uv.txt $(LOCK) --output-file requirements-uv.lock
-	$(UV) pip compile pyproject.toml --group dev --group build --extra pecos --extra report $(LOCK) --upgrade \
+	$(UV) pip compile pyproject.toml --group dev --group build --extra pecos --extra report --extra words $(LOCK) --upgrade \
 	  --output-file requirements.lock
 	$(PYTHON) scripts/lock_bert.py $(UV)
 

@@ -26,9 +26,10 @@ from wayword.completion.expected_utility import ExpectedUtilityRetriever
 from wayword.completion.list_policy import ListPolicy
 from wayword.completion.policies import Expected
 from wayword.completion.prefix_matcher import PrefixMatcher
-from wayword.completion.query_words import QueryWords
+from wayword.completion.query_words import QueryWords, beginnings, whole
 from wayword.completion.sparse_topk import DemandGraph
 from wayword.completion.suggested_queries import SuggestedQueries, pages_by_rank
+from wayword.completion.survival import with_survival
 from wayword.config import IndexConfig
 from wayword.index.content import Content, ListedContexts
 from wayword.index.index import FORMAT
@@ -152,10 +153,10 @@ def _policy(retriever: ExpectedUtilityRetriever, served: str) -> ListPolicy | Ex
     if served == "expected":
         return Expected(retriever)
     each = np.arange(len(retriever.texts), dtype=np.int32)
-    words = QueryWords.of(retriever.texts)
+    words = QueryWords.of(retriever.texts, whole, beginnings)
     pages = pages_by_rank(retriever.graph.exposure, len(retriever.texts))
     suggested = SuggestedQueries(words, pages, retriever.matcher.spelling, each, each, each)
-    return ListPolicy(retriever, suggested, PRIOR, KEYSTROKE_VALUE)
+    return with_survival(ListPolicy(retriever, suggested, PRIOR, KEYSTROKE_VALUE))
 
 
 def queries(many: int, seed: int = 0) -> Queries:

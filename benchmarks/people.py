@@ -36,7 +36,7 @@ from wayword.completion import shown_lists
 from wayword.completion import stage as completion
 from wayword.completion.acceptance import Acceptance
 from wayword.completion.acceptance_data import Universe
-from wayword.completion.acceptance_learning import learn
+from wayword.completion.acceptance_learning import refit
 from wayword.completion.candidates import Candidates
 from wayword.completion.list_policy import ListPolicy, Members, Pool
 from wayword.completion.list_value import SHOWN, matrices, optimise
@@ -265,7 +265,7 @@ def learned_acceptance(
     universe = Universe.of(policy.retriever, policy.queries)
     with tables_in(folder) as engine:
         lists = shown_lists.read(engine, folder / "completions.parquet", universe.texts)
-    return learn(lists, universe, policy.searches).model
+    return refit(lists, universe, policy.searches)
 
 
 def workspace_of(world: str, clicks: int, seed: int, folder: Path) -> Workspace:

@@ -7,7 +7,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 FILE = Path(__file__).parents[1] / "docs" / "licences.md"
-INSTALLS = ("", "pecos", "report", "bert")
+INSTALLS = ("", "pecos", "report", "words", "bert")
 """The light install, and the extras."""
 TEXT = """# Licences
 
@@ -19,10 +19,11 @@ the extras bring along, is in part under MPL-2.0: changed files of it stay under
 NumPy and SciPy contain `libgfortran` and `libquadmath`, and those of scikit-learn, XGBoost and `libpecos` contain
 `libgomp`: parts of GCC, which its runtime library exception (`libquadmath`: the LGPL-2.1) allows to distribute with
 programs of any licence. On Linux, torch from PyPI also brings NVIDIA's CUDA libraries, which are not free software; a
-CPU build of torch does not.
+CPU build of torch does not. Most entries of the English list in `glin-profanity` are also those of the "List of Dirty,
+Naughty, Obscene, and Otherwise Bad Words" (CC-BY-4.0); Wayword reads it where it is installed, and contains none of it.
 
-| package | licence | light install | pecos | report | bert |
-|---|---|---|---|---|---|
+| package | licence | light install | pecos | report | words | bert |
+|---|---|---|---|---|---|---|
 """
 
 

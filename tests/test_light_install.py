@@ -4,7 +4,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-EXTRAS = ("pecos", "torch", "transformers", "pyspark", "granian", "starlette", "matplotlib", "jinja2")
+EXTRAS = (
+    "pecos",
+    "torch",
+    "transformers",
+    "pyspark",
+    "granian",
+    "starlette",
+    "matplotlib",
+    "jinja2",
+    "glin_profanity",
+)
 HEAVY = ("xgboost", "sklearn", "duckdb", "tantivy", "pyarrow", "numpy", "scipy", "rich", "typer")
 BLOCK = f"""
 import sys

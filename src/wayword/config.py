@@ -203,13 +203,13 @@ class IndexConfig(Table, frozen=True):
     withhold: str = " ".join(WITHHELD)
     """Queries that match these patterns are neither shown nor kept in the index."""
     min_users: Count = 0
-    """Queries that fewer users searched for are never shown nor kept, if the log has users (0: all are shown)."""
+    """Queries that fewer users searched for are neither shown nor kept, but in sums over so many users (0: all are)."""
     min_searches: Count = 1
     """Queries searched less often are not shown (0: chosen for the log, 2 if those have 90 % of the searches, or 1)."""
     min_results: Count = 1
     """Queries that return fewer documents are not shown."""
     block: str = ""
-    """File of words and patterns whose queries are not shown, read again while serving (empty: none)."""
+    """File of words and patterns whose queries are not shown, read again while serving; `english`: extra `words`."""
     versions: Thousand = 3
     """Number of versions of the index that are kept, with the current one."""
 

@@ -12,7 +12,6 @@ from wayword.completion.query_words import QueryWords
 from wayword.completion.trie import code_points
 from wayword.store.compressed_rows import WeightedRows
 
-
 WORDS = ("red", "blue", "lamp", "light", "steel", "led")
 TEXTS = sorted({" ".join(sorted({a, b, c})) for a in WORDS for b in WORDS for c in WORDS})
 

@@ -1,5 +1,6 @@
 """The choice of the keystroke value: the smallest with which people type no more than with most popular completion."""
 
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -18,7 +19,7 @@ class Lists:
 
     def __init__(self, model: ListPolicy, listed: bool) -> None:
         self.model, self.listed = model, listed
-        self.retriever, self.acceptance = model.retriever, model.acceptance
+        self.retriever, self.acceptance, self.queries = model.retriever, model.acceptance, model.queries
         self.continues, self.accepted = model.continues, model.accepted
 
     def complete(self, contexts: pa.Table, k: int) -> Candidates:
@@ -55,6 +56,32 @@ def test_the_chosen_value_is_that_of_a_search_through_all(
     monkeypatch.setattr(keystroke_value, "VALUES", (0.5,))
     queries = np.arange(3, dtype=np.int64)
     assert choose(lambda _: model, model.complete, queries) == (0.5, {})
+
+
+@pytest.mark.parametrize(("more", "expected"), [(keystroke_value.MORE, VALUES[7]), (100.0, VALUES[0])])
+def test_people_who_accept_only_their_own_query_hardly_type_more(
+    more: float, expected: float, model: ListPolicy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everybody else takes whatever is shown, so any list saves them typing: the strict ones decide."""
+    monkeypatch.setattr(keystroke_value, "MORE", more)
+    anything = replace(
+        model, acceptance=replace(model.acceptance, coefficients=np.array([40.0, 0, 0, 0, 0, 0]))
+    )
+
+    class Others(Lists):
+        """Lists other queries than those that a text begins."""
+
+        def complete(self, contexts: pa.Table, k: int) -> Candidates:
+            found = super().complete(contexts, k)
+            return replace(found, query=((found.query + 7) % len(QUERIES)).astype(np.int32))
+
+    def policy_of(value: float) -> ListPolicy:
+        return cast("ListPolicy", (Lists if value >= VALUES[7] else Others)(anything, True))
+
+    queries = np.arange(len(QUERIES), dtype=np.int64)
+    chosen, tried = choose(policy_of, Lists(anything, True).complete, queries)
+    assert chosen == expected
+    assert all(ratio <= 1 for ratio in tried.values())
 
 
 def test_values_ascend() -> None:

@@ -14,6 +14,7 @@ from wayword.completion import sparse_topk as graph
 from wayword.completion.candidates import Candidates
 from wayword.errors import WaywordError
 from wayword.propensity.exposure import exposure
+from wayword.store.compressed_rows import WeightedRows
 
 ZIPF = reference.power_law(1.0)
 
@@ -65,6 +66,20 @@ def test_equal_utilities_go_by_query_number_also_where_rounding_differs() -> Non
     exposures = csr_array([[0.0, 0.0, 0.5], [0.1, 0.2, 0.3], [0.3, 0.2, 0.1]])
     assert (0.1 + 0.2) + 0.3 != (0.3 + 0.2) + 0.1
     assert graph.best_queries(demand, exposures, 3).query.tolist() == [1, 2, 0]
+
+
+def test_equal_utilities_go_to_the_more_popular_query() -> None:
+    one = csr_array(np.array([[1.0]]))
+    found = graph.DemandGraph(
+        WeightedRows.from_matrix(one),
+        WeightedRows.from_matrix(csr_array(np.array([[0.5, 1.0, 0.5, 0.5]]))),
+        4,
+    )
+    members = WeightedRows(np.array([0, 1]), np.array([0], np.int32), np.ones(1, np.float32))
+    for k in (1, 2, 3, 4):
+        best = found.best(members, k, popularity=np.array([5, 1, 9, 5]))
+        assert best.query.tolist() == [1, 2, 0, 3][:k]
+    assert found.best(members, 4).query.tolist() == [1, 0, 2, 3]
 
 
 def test_a_stored_zero_is_no_utility() -> None:

@@ -1,12 +1,14 @@
 """A block list matches whole words in scripts with spaces, anywhere in others, and patterns in bounded time."""
 
+import importlib.util
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wayword.errors import WaywordError
+from wayword.errors import MissingExtra, WaywordError
 from wayword.index import block_list
 from wayword.index.block_list import BlockList
 from wayword.text import normalise
@@ -86,3 +88,43 @@ def test_a_json_list_of_a_package_can_be_used(tmp_path: Path) -> None:
         file.write_text(content)
         with pytest.raises(WaywordError, match=r"list of words|Cannot read"):
             BlockList.load(file)
+
+
+def test_the_english_list_of_the_extra_blocks_slurs_and_leaves_goods_alone() -> None:
+    found = BlockList.named("english")
+    assert [text for text in ("holy shit", "a bitch", "two girls one cup") if not found.matches(text)] == []
+    free = ("a lamp", "cockpit", "scunthorpe", "shiitake", "classic bass", "video player", "hit and run", "")
+    assert [text for text in free if found.matches(text)] == []
+    assert len(found.texts) > 350
+    assert "glin_profanity" not in sys.modules  # its data are read, its code is not run
+
+
+def test_a_file_can_include_the_english_list_and_take_entries_back() -> None:
+    english = BlockList.named("english")
+    found = BlockList.parse("@english\n!Bs\ndarn\n!big tits\n")
+    assert found.texts == english.texts - {"bs", "big tits"} | {"darn"}
+    assert found.tag not in (english.tag, BlockList.parse("darn").tag)
+    assert BlockList.parse("darn\n!darn\n@englisch").texts == {"@englisch"}
+
+
+def test_the_tag_of_a_file_changes_with_the_list_that_it_includes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(block_list, "file_of", lambda _name: tmp_path / "english.json")
+    tags = set()
+    for words in ('["darn"]', '["darn", "heck"]'):
+        (tmp_path / "english.json").write_text(words)
+        tags.add(BlockList.parse("@english").tag)
+    assert len(tags) == 2
+    (tmp_path / "english.json").unlink()
+    with pytest.raises(WaywordError, match="There is no block list"):
+        BlockList.named("english")
+
+
+def test_without_the_extra_the_message_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert importlib.util.find_spec("glin_profanity")
+    monkeypatch.setattr(block_list, "find_spec", lambda _name: None)
+    with pytest.raises(MissingExtra, match=r"pip install '\.\[words\]'"):
+        BlockList.named("english")
+    with pytest.raises(MissingExtra, match="extra 'words'"):
+        BlockList.parse("@english")

@@ -244,6 +244,15 @@ def test_the_block_list_of_the_settings_is_followed_while_serving(copied: Path, 
         build(workspace, IndexConfig(block=str(tmp_path / "none")))
 
 
+def test_the_english_block_list_is_followed_by_its_name(copied: Path) -> None:
+    pinned = {"pin": {"vi": ["Video Shit", "video shop"]}}
+    Overrides.parse(pinned).save(copied / "index")
+    build(Workspace.open(copied), IndexConfig(block="english"))
+    served = _served(copied)
+    assert served.index.about["block"] == "english"
+    assert served.complete("vi", 3)[0].query == "video shop"
+
+
 @pytest.mark.parametrize(
     "setting", [{"min_searches": 4}, {"min_results": 8}, {"min_searches": 3, "min_results": 5}]
 )

@@ -23,7 +23,7 @@ from wayword.completion.suggested_queries import SuggestedQueries
 from wayword.logs.contexts import from_prefixes
 from wayword.store.compressed_rows import CompressedRows, WeightedRows
 
-MASS, MOST = 0.9999, 64
+MASS, MOST = 0.9999, 256
 """Candidates of a text: the most probable ones, until they have this probability, but at most so many. The others are
 one more candidate, of number -1, which shares no words and no results with any suggestion."""
 TEXTS_AT_ONCE = 2000

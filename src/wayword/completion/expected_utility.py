@@ -122,7 +122,7 @@ class ExpectedUtilityRetriever:
             kept = np.array([0, np.count_nonzero(continues)], np.int64)
             within = WeightedRows(kept, query[continues], weight[continues])
         most = LIVE_DOCUMENTS if source == _SOURCE["exact"] else GUESSED_DOCUMENTS
-        best = self.graph.best(members, k, within=within, documents=most)
+        best = self.graph.best(members, k, within=within, documents=most, popularity=self.popularity)
         own = np.bincount(np.zeros(len(query), np.int64), weight * self.own_utility[query], minlength=1)
         score = (best.score / np.maximum(own, 1e-12)).astype(np.float32)
         return Candidates(best.context, best.query, score, np.full(len(score), source, np.int8))
@@ -143,6 +143,7 @@ class ExpectedUtilityRetriever:
             factors=factors,
             within=within,
             documents=documents_followed(intents),
+            popularity=self.popularity,
             threads=self.threads,
         )
         score = best.score / self.expected_own_utility(intents)[best.context]

@@ -392,18 +392,21 @@ def optimise(
     """
     listed = ~core
     shown = chosen[:SHOWN]
+    room = np.empty((SHOWN + 1, len(probability))), np.empty((SHOWN + 1, len(probability)))
     filled = _append(probability, accepted, gain, reading, searches, suggested, shown, 0, listed)
     for _ in range(SWEEPS):
-        moved, filled = _move(probability, accepted, gain, reading, shown, filled, listed)
-        inserted = _insert(probability, accepted, gain, reading, shown, filled, listed)
+        moved, filled = _move(probability, accepted, gain, reading, shown, filled, listed, room)
+        inserted = _insert(probability, accepted, gain, reading, shown, filled, listed, room)
         filled += inserted
-        changed = _replace(probability, accepted, gain, reading, searches, suggested, shown, filled, listed)
+        changed = _replace(
+            probability, accepted, gain, reading, searches, suggested, shown, filled, listed, room
+        )
         if not changed and not moved and not inserted:
             break
     kept = _drop(probability, accepted, gain, reading, shown, value, filled, listed)
     if kept < filled:
         filled = _append(probability, accepted, gain, reading, searches, suggested, shown, kept, listed)
-        _, filled = _move(probability, accepted, gain, reading, shown, filled, listed)
+        _, filled = _move(probability, accepted, gain, reading, shown, filled, listed, room)
         kept = _drop(probability, accepted, gain, reading, shown, value, filled, listed)
         kept = _append(probability, accepted, gain, reading, searches, suggested, shown, kept, listed)
     filled = kept
@@ -520,10 +523,13 @@ def _replace(
     chosen: Any,
     filled: Any,
     listed: Any,
+    room: Any,
 ) -> Any:
     """Replace each suggestion by the best one for its position, given the others. Returns whether any changed."""
     members = len(probability)
-    following = np.zeros((filled + 1, members))
+    following, _ = room
+    for m in range(members):
+        following[filled, m] = 0.0
     for j in range(filled - 1, -1, -1):
         c = chosen[j]
         for m in range(members):
@@ -558,30 +564,34 @@ def list_value(probability: Any, accepted: Any, gain: Any, reading: Any, chosen:
 
 @subroutine
 def _move(
-    probability: Any, accepted: Any, gain: Any, reading: Any, chosen: Any, filled: Any, listed: Any
+    probability: Any, accepted: Any, gain: Any, reading: Any, chosen: Any, filled: Any, listed: Any, room: Any
 ) -> Any:
     """Move each suggestion to the place where it is worth most, or remove it, where that increases V. Returns whether
     any moved, and the new length."""
     columns = chosen[:filled].copy()
     accepts, gains = _rows(accepted, columns), _rows(gain, columns)
-    order = np.arange(filled)
+    order, others = np.arange(filled), np.empty(filled, np.int64)
     best = list_value(probability, accepted, gain, reading, chosen, filled)
     moved = False
     for j in range(filled - 1, -1, -1):
         row = order[j]
-        others = np.concatenate((order[:j], order[j + 1 :]))
-        without, added, place = _placement(probability, accepts, gains, reading, others, row)
+        for i in range(filled - 1):
+            others[i] = order[i] if i < j else order[i + 1]
+        without, added, place = _placement(
+            probability, accepts, gains, reading, others[: filled - 1], row, room
+        )
         if without + max(added, 0.0) <= best * (1.0 + 1e-9) + 1e-12:
             continue
         best, moved = without + max(added, 0.0), True
-        order = others
-        if added > 0.0:
-            order = np.concatenate((others[:place], np.array([row]), others[place:]))
-        else:
+        if added <= 0.0:
             listed[columns[row]] = False
-    for j in range(len(order)):
+            filled -= 1
+            place = filled
+        for i in range(filled):
+            order[i] = others[i] if i < place else row if i == place else others[i - 1]
+    for j in range(filled):
         chosen[j] = columns[order[j]]
-    return moved, len(order)
+    return moved, filled
 
 
 @subroutine
@@ -595,57 +605,63 @@ def _rows(matrix: Any, columns: Any) -> Any:
 
 
 @subroutine
-def _placement(probability: Any, accepts: Any, gains: Any, reading: Any, others: Any, row: Any) -> Any:
+def _placement(
+    probability: Any, accepts: Any, gains: Any, reading: Any, others: Any, row: Any, room: Any
+) -> Any:
     """Return V of the rows `others`, the largest increase by the insertion of one more row, and where that is."""
     filled, members = len(others), len(probability)
-    following, later = np.zeros((filled + 1, members)), np.zeros((filled + 1, members))
+    following, later = room
+    for m in range(members):
+        following[filled, m], later[filled, m] = 0.0, 0.0
     for j in range(filled - 1, -1, -1):
-        _follow(following[j], following[j + 1], reading[j], accepts[others[j]], gains[others[j]])
-        _follow(later[j], later[j + 1], reading[j + 1], accepts[others[j]], gains[others[j]])
+        other = others[j]
+        for m in range(members):
+            accept, worth = accepts[other, m], gains[other, m]
+            now, next_one = reading[j] * accept, reading[j + 1] * accept
+            following[j, m] = now * worth + (1.0 - now) * following[j + 1, m]
+            later[j, m] = next_one * worth + (1.0 - next_one) * later[j + 1, m]
     without, best, place = 0.0, -np.inf, -1
-    reach, accept, worth = probability.astype(np.float64), accepts[row], gains[row]
+    reach = probability.astype(np.float64)
     for m in range(members):
         without += reach[m] * following[0, m]
     for j in range(filled + 1):
-        added, behind, ahead = 0.0, later[j], following[j]
+        added = 0.0
         for m in range(members):
-            change = reading[j] * accept[m] * (worth[m] - behind[m]) + behind[m] - ahead[m]
+            behind = later[j, m]
+            change = reading[j] * accepts[row, m] * (gains[row, m] - behind) + behind - following[j, m]
             added += reach[m] * change
         if added > best:
             best, place = added, j
         if j < filled:
-            before = accepts[others[j]]
+            other = others[j]
             for m in range(members):
-                reach[m] *= 1.0 - reading[j] * before[m]
+                reach[m] *= 1.0 - reading[j] * accepts[other, m]
     return without, best, place
 
 
 @subroutine
-def _follow(values: Any, after: Any, read: Any, accept: Any, worth: Any) -> None:
-    """Write the value of a suggestion and of what follows it into `values`, by member."""
-    for m in range(len(values)):
-        taken = read * accept[m]
-        values[m] = taken * worth[m] + (1.0 - taken) * after[m]
-
-
-@subroutine
-def _insert(
-    probability: Any, accepted: Any, gain: Any, reading: Any, chosen: Any, filled: Any, listed: Any
+def _insert(  # noqa: PLR0912
+    probability: Any, accepted: Any, gain: Any, reading: Any, chosen: Any, filled: Any, listed: Any, room: Any
 ) -> Any:
     """Insert the suggestion that increases V most, where there is room. Returns the number inserted, 0 or 1."""
     members, n = accepted.shape
     if filled == len(chosen) or filled == n:
         return 0
-    following, later = np.zeros((filled + 1, members)), np.zeros((filled + 1, members))
+    following, later = room
+    for m in range(members):
+        following[filled, m], later[filled, m] = 0.0, 0.0
     for j in range(filled - 1, -1, -1):
         c = chosen[j]
-        _follow(following[j], following[j + 1], reading[j], accepted[:, c], gain[:, c])
-        _follow(later[j], later[j + 1], reading[j + 1], accepted[:, c], gain[:, c])
+        for m in range(members):
+            now, next_one = reading[j] * accepted[m, c], reading[j + 1] * accepted[m, c]
+            following[j, m] = now * gain[m, c] + (1.0 - now) * following[j + 1, m]
+            later[j, m] = next_one * gain[m, c] + (1.0 - next_one) * later[j + 1, m]
     best, place, choice = LEAST, -1, -1
-    reach = probability.astype(np.float64)
+    reach, added = probability.astype(np.float64), np.empty(n)
     for j in range(filled + 1):
         lost = 0.0
-        added = np.zeros(n)
+        for c in range(n):
+            added[c] = 0.0
         for m in range(members):
             lost += reach[m] * (following[j, m] - later[j, m])
             for c in range(n):

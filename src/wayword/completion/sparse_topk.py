@@ -109,9 +109,12 @@ class DemandGraph:
         factors: ContextFactors | None = None,
         within: WeightedRows | None = None,
         documents: int | NDArray[np.int64] = 0,
+        popularity: NDArray[np.int64] | None = None,
         threads: int = 1,
     ) -> Candidates:
         """Return the k queries of highest expected utility for each context, without those of utility 0.
+
+        Ties go to the more popular query, then to the lower number.
 
         A context is a row of `members`: the intended queries with their weights. With `within`, only the queries of its
         row may be suggested. `documents` is the number of documents of highest demand to use (0: all), one for all
@@ -121,6 +124,7 @@ class DemandGraph:
         query, score = np.full((contexts, k), -1, np.int32), np.zeros((contexts, k), np.float32)
         applied = factors or ContextFactors(_NO_FACTORS, np.full(contexts, -1, np.int32))
         most = np.full(contexts, documents, np.int64)
+        searched = np.zeros(self.universe, np.int64) if popularity is None else popularity
         allowed = within or WeightedRows(np.zeros(contexts + 1, np.int64), _NO_VALUES, _NO_WEIGHTS)
 
         def walk(first: int) -> None:
@@ -138,6 +142,7 @@ class DemandGraph:
                 (allowed.offsets, allowed.values, allowed.weights),
                 within is not None,
                 most,
+                searched,
                 (scratch.demand, scratch.documents, scratch.allowed, scratch.slot_query, scratch.slot_value),
                 query,
                 score,
@@ -189,11 +194,12 @@ def _walk(
     within: Any,
     restricted: Any,
     most: Any,
+    searched: Any,
     scratch: Any,
     query: Any,
     score: Any,
 ) -> None:
-    """Fill the rows `first` to `last` of `query` and `score`, best first, ties by query number."""
+    """Fill the rows `first` to `last` of `query` and `score`, best first, ties by popularity and query number."""
     demand, documents, allowed, slot_query, slot_value = scratch
     within_offsets, within_query, _ = within
     for context in range(first, last):
@@ -213,7 +219,7 @@ def _walk(
         _add_utilities(
             exposure, demand, documents[:followed], restricted, allowed, slot_query, slot_value, bits
         )
-        _keep_best(slot_query[: 1 << bits], slot_value[: 1 << bits], query[context], score[context])
+        _keep_best(slot_query[: 1 << bits], slot_value[: 1 << bits], searched, query[context], score[context])
         if restricted:
             for q in only:
                 allowed[q] = False
@@ -292,7 +298,7 @@ def _add_utilities(
 
 
 @subroutine
-def _keep_best(slot_query: Any, slot_value: Any, query: Any, score: Any) -> None:
+def _keep_best(slot_query: Any, slot_value: Any, searched: Any, query: Any, score: Any) -> None:
     """Write the best queries of the slots into `query` and `score`, best first, and clear the slots."""
     kept = 0
     for slot in range(len(slot_query)):
@@ -300,14 +306,23 @@ def _keep_best(slot_query: Any, slot_value: Any, query: Any, score: Any) -> None
             continue
         q, gain = slot_query[slot] - 1, np.float32(slot_value[slot])
         slot_query[slot], slot_value[slot] = 0, 0.0
-        if gain <= 0.0:
-            continue
-        worst = kept - 1
-        if kept == len(query) and (gain < score[worst] or (gain == score[worst] and q > query[worst])):
+        if gain <= 0.0 or (
+            kept == len(query) and not _precedes(q, gain, query[kept - 1], score[kept - 1], searched)
+        ):
             continue
         kept = min(kept + 1, len(query))
         place = kept - 1
-        while place > 0 and (score[place - 1] < gain or (score[place - 1] == gain and query[place - 1] > q)):
+        while place > 0 and _precedes(q, gain, query[place - 1], score[place - 1], searched):
             score[place], query[place] = score[place - 1], query[place - 1]
             place -= 1
         score[place], query[place] = gain, q
+
+
+@subroutine
+def _precedes(q: Any, gain: Any, other: Any, other_gain: Any, searched: Any) -> Any:
+    """Return whether a query comes before another: by score, then by popularity, then by number."""
+    if gain != other_gain:
+        return gain > other_gain
+    if searched[q] != searched[other]:
+        return searched[q] > searched[other]
+    return q < other

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayword.completion.lookalikes import lookalikes
-from wayword.completion.query_words import QueryWords, forms_in_use
+from wayword.completion.query_words import QueryWords, beginnings, forms_in_use
 from wayword.completion.variants import Variants
 from wayword.store.arrays import load_array, save_array
 from wayword.store.compressed_rows import CompressedRows, WeightedRows
@@ -46,7 +46,7 @@ class SuggestedQueries:
     ) -> "SuggestedQueries":
         """Compare queries, given their pages and how often each is searched."""
         lookalike = lookalikes(spelling, searches.astype(np.float64), variants.group)
-        words = QueryWords.of(texts, forms_in_use)
+        words = QueryWords.of(texts, forms_in_use, beginnings)
         return cls(words, pages, spelling, variants.group, lookalike, variants.shown_as)
 
     @cached_property

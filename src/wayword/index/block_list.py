@@ -2,8 +2,9 @@
 
 One entry per line; empty lines and lines that start with `#` are skipped. A word or several words match whole words of
 the normalised query, in their order; in scripts without spaces they match anywhere. `/…/` is a regular expression that
-is searched for in the normalised query. A JSON file has a list of words, itself or under `words`: the form in which
-packages bring their lists along.
+is searched for in the normalised query. `@english` includes the English list of the extra `words`, and `!entry` takes
+an entry back. A JSON file has a list of words, itself or under `words`: the form in which packages bring their lists
+along.
 """
 
 import json
@@ -11,16 +12,19 @@ import logging
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 
 import regex
 
-from wayword.errors import WaywordError
+from wayword.errors import MissingExtra, WaywordError
 from wayword.store.regular_file import read_regular
 from wayword.text import normalise
 
 FILE = "block.txt"
 """Beside the versions of an index; effective without training."""
+ENGLISH, INCLUDE = "english", "@english"
+"""The name of the English list, in the place of a file, and as a line of a file."""
 LARGEST_FILE, MOST_LINES, LONGEST_LINE = 10_000_000, 200_000, 1000
 """Limits of a file: bytes, lines, characters of a line."""
 MOST_PATTERNS = 1000
@@ -42,6 +46,11 @@ class BlockList:
     patterns: tuple[regex.Pattern[str], ...] = ()
     tag: str = field(default="", compare=False)
     """Checksum of the file."""
+
+    @classmethod
+    def named(cls, name: str, *, needed: bool = False) -> "BlockList":
+        """Read the list that `[index] block` names; see `file_of`. The English one has to be there."""
+        return cls.load(file_of(name), needed=needed or name == ENGLISH)
 
     @classmethod
     def load(cls, file: Path, *, needed: bool = False) -> "BlockList":
@@ -69,7 +78,7 @@ class BlockList:
         lines = content.lstrip("\ufeff").splitlines()
         if len(lines) > MOST_LINES:
             raise WaywordError(f"Found {len(lines):,} lines in {where}; expected at most {MOST_LINES:,}.")
-        words, phrases, anywhere, patterns = set[str](), set[str](), set[str](), list[regex.Pattern[str]]()
+        texts, free, patterns, included = set[str](), set[str](), list[regex.Pattern[str]](), cls()
         for number, line in enumerate(lines, start=1):
             entry = line.strip()
             if not entry or entry.startswith("#"):
@@ -78,16 +87,31 @@ class BlockList:
                 raise WaywordError(
                     f"Found {len(entry):,} characters in line {number} of {where}; expected at most {LONGEST_LINE:,}."
                 )
-            if entry.startswith("/") and entry.endswith("/") and len(entry) > 2:
+            if entry == INCLUDE:
+                included = cls.named(ENGLISH)
+            elif entry.startswith("/") and entry.endswith("/") and len(entry) > 2:
                 patterns.append(_pattern(entry[1:-1], number, where))
             elif text := normalise(entry):
-                (anywhere if _UNSPACED.search(text) else phrases if " " in text else words).add(text)
+                (free if entry.startswith("!") else texts).add(text)
         if len(patterns) > MOST_PATTERNS:
             raise WaywordError(
                 f"Found {len(patterns):,} patterns in {where}; expected at most {MOST_PATTERNS:,}."
             )
-        tag = f"{zlib.crc32(content.encode()):08x}"
-        return cls(frozenset(words), tuple(sorted(phrases)), tuple(sorted(anywhere)), tuple(patterns), tag)
+        tag = f"{zlib.crc32((content + included.tag).encode()):08x}"
+        return cls._of((texts | included.texts) - free, patterns, tag)
+
+    @classmethod
+    def _of(cls, texts: set[str], patterns: list[regex.Pattern[str]], tag: str) -> "BlockList":
+        """Sort normalised texts by how they match."""
+        anywhere = {text for text in texts if _UNSPACED.search(text)}
+        phrases = {text for text in texts - anywhere if " " in text}
+        words = frozenset(texts - anywhere - phrases)
+        return cls(words, tuple(sorted(phrases)), tuple(sorted(anywhere)), tuple(patterns), tag)
+
+    @property
+    def texts(self) -> set[str]:
+        """All entries that are no patterns."""
+        return {*self.words, *self.phrases, *self.anywhere}
 
     def __bool__(self) -> bool:
         """Whether anything is blocked."""
@@ -110,6 +134,19 @@ class BlockList:
         if self.phrases and any(f" {phrase} " in f" {text} " for phrase in self.phrases):
             return True
         return any(part in text for part in self.anywhere) or _found(text, patterns)
+
+
+def file_of(name: str) -> Path:
+    """The file of a block list: the path itself, or for `english` the file in the package of the extra `words`.
+
+    The package is not imported; its file is watched as any other, so that an update of it takes effect.
+    """
+    if name != ENGLISH:
+        return Path(name)
+    package = find_spec("glin_profanity")
+    if package is None or package.origin is None:
+        raise MissingExtra("words", 'The block list "english"')
+    return Path(package.origin).parent / "data" / "dictionaries" / "english.json"
 
 
 def _lines_of_json(content: str, file: Path) -> str:

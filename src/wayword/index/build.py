@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from wayword import __version__
 from wayword.completion import stage as completion
+from wayword.completion.context_affinity import Affinity
 from wayword.completion.expected_utility import ExpectedUtilityRetriever, RecordedPrefixes
 from wayword.completion.list_policy import ListPolicy
 from wayword.completion.policies import Expected
@@ -20,6 +21,7 @@ from wayword.completion.sparse_topk import DemandGraph
 from wayword.completion.suggested_queries import HIDDEN
 from wayword.config import IndexConfig
 from wayword.engines import tables
+from wayword.index.anonymous_demand import counted_searches, users_of
 from wayword.index.block_list import BlockList
 from wayword.index.content import Content, ListedContexts, ServedPolicy
 from wayword.index.evaluation_file import Evaluation
@@ -67,7 +69,7 @@ def build(
                 name: value for name, value in msgspec.to_builtins(config).items() if name != "versions"
             },
             "deleted": sorted(overrides.delete),
-            "block": BlockList.load(Path(config.block), needed=True).tag if config.block else "",
+            "block": BlockList.named(config.block, needed=True).tag if config.block else "",
         }
     )
 
@@ -97,6 +99,8 @@ class ServedQueries:
     """Numbers of queries that are not shown, by reason."""
     few_users: NDArray[np.bool_]
     """Private queries that have few users, and nothing else against them: a variant may be shown instead."""
+    rare: NDArray[np.int64]
+    """Searches of private queries that have few users and no personal data; 0 for all other queries."""
 
 
 def _write(
@@ -106,6 +110,8 @@ def _write(
     stages = ("rankings", "demand", "completion", *_optional(workspace))
     whole = completion.load_lists({stage: workspace.folder(stage) for stage in stages}, threads=threads())
     retriever = _public_retriever(whole.retriever, queries)
+    if queries.rare.any():
+        retriever = _with_rare_searches(retriever, whole, queries, workspace, config.min_users)
     policy, live = _policies(whole, retriever, queries, config)
     content = Content(
         ["" if gone else text for text, gone in zip(queries.shown, queries.private.tolist(), strict=True)],
@@ -114,6 +120,7 @@ def _write(
         _listed_contexts(workspace, retriever, queries),
         _pages(workspace, whole.retriever.graph.exposure, queries),
         list(context_columns(workspace.folder("log"))),
+        queries.popularity,
     )
     report = content.write(folder, config, progress)
     return {
@@ -128,8 +135,8 @@ def _policies(
 ) -> tuple[ServedPolicy, ServedPolicy]:
     """The policy that computes the stored lists, and the one that is stored for other texts.
 
-    What queries that are not shown say about demand counts in the stored lists; the stored policy knows nothing of
-    private ones.
+    What queries that are not shown say about demand counts in the stored lists. The stored policy has no number of a
+    private one, but searches of queries with few users count for public ones (`anonymous_demand`).
     """
     if config.policy == "expected":
         return Expected(public), Expected(public)
@@ -231,7 +238,7 @@ def _served_queries(workspace: Workspace, config: IndexConfig, overrides: Overri
         ),
         min_searches=least_searches(searched, config.min_searches),
         min_results=config.min_results,
-        block=BlockList.load(Path(config.block), needed=True) if config.block else None,
+        block=BlockList.named(config.block, needed=True) if config.block else None,
     )
     acceptance = workspace.folder("acceptance") if _optional(workspace) else None
     trained = popularity(workspace.folder("rankings"), "retriever", "ranker", acceptance=acceptance)
@@ -244,6 +251,7 @@ def _served_queries(workspace: Workspace, config: IndexConfig, overrides: Overri
         able.mask,
         {**{reason: int(bad.sum()) for reason, bad in reasons.items() if bad.any()}, **able.withheld},
         reasons["few users"] & able.mask,
+        np.where(reasons["few users"], trained, 0),
     )
 
 
@@ -258,7 +266,7 @@ def _few_users(workspace: Workspace, texts: list[str], least: int) -> NDArray[np
 
 
 def _public_retriever(whole: ExpectedUtilityRetriever, queries: ServedQueries) -> ExpectedUtilityRetriever:
-    """The workspace's retriever without private queries."""
+    """The workspace's retriever without private queries: no number of one remains, as it may tell its length."""
     private, listed = queries.private, queries.showable & ~queries.private
     matcher = whole.matcher
     if private.any():
@@ -266,18 +274,68 @@ def _public_retriever(whole: ExpectedUtilityRetriever, queries: ServedQueries) -
         wanted[np.asarray(whole.matcher.matchable)] = True
         blank = ["" if gone else text for text, gone in zip(queries.texts, private.tolist(), strict=True)]
         matcher = PrefixMatcher.build(blank, wanted & ~private)
-    returned = whole.graph.exposure
+    demand, returned = whole.graph.demand, whole.graph.exposure
     return ExpectedUtilityRetriever(
         _without_private(queries.texts, private),
         matcher,
-        DemandGraph(whole.graph.demand, returned.select(listed[returned.values]), whole.graph.universe),
-        prefix_probability=whole.prefix_probability,
-        own_utility=whole.own_utility,
+        DemandGraph(
+            demand.select(~private[demand.owner]),
+            returned.select(listed[returned.values]),
+            whole.graph.universe,
+        ),
+        prefix_probability=_blank(whole.prefix_probability, private, 1),
+        own_utility=_blank(whole.own_utility, private, 0),
         popularity=queries.popularity,
         recorded=_public_prefixes(whole.recorded, private, queries.patterns),
         documents_in=whole.documents_in,
-        queries_in=whole.queries_in,
+        queries_in=_public_affinity(whole.queries_in, private),
         threads=threads(),
+    )
+
+
+def _with_rare_searches(
+    public: ExpectedUtilityRetriever,
+    whole: ListPolicy,
+    queries: ServedQueries,
+    workspace: Workspace,
+    least: int,
+) -> ExpectedUtilityRetriever:
+    """Count searches of queries with few users for public queries, with demand and utility in proportion."""
+    listed = np.zeros(len(queries.texts), bool)
+    listed[np.asarray(public.matcher.matchable)] = True
+    listed &= queries.showable & (queries.popularity > 0)
+    acceptance = workspace.folder("acceptance") if _optional(workspace) else None
+    users = users_of(workspace.folder("rankings"), len(listed), acceptance)
+    counted = counted_searches(whole, queries.texts, listed, queries.rare, users, least)
+    growth = (1 + counted / np.maximum(queries.popularity, 1)).astype(np.float32)
+    demand = public.graph.demand
+    grown = replace(demand, weights=demand.weights * growth[demand.owner])
+    return ExpectedUtilityRetriever(
+        public.texts,
+        public.matcher,
+        replace(public.graph, demand=grown),
+        prefix_probability=public.prefix_probability,
+        own_utility=public.own_utility * growth,
+        popularity=queries.popularity + counted,
+        recorded=public.recorded,
+        documents_in=public.documents_in,
+        queries_in=public.queries_in,
+        threads=public.threads,
+    )
+
+
+def _blank(values: NDArray[np.float32], private: NDArray[np.bool_], blank: float) -> NDArray[np.float32]:
+    """Replace the numbers of private queries; an array without any stays as it is, so that its file is shared."""
+    return np.where(private, np.float32(blank), values) if private.any() else values
+
+
+def _public_affinity(affinity: Affinity | None, private: NDArray[np.bool_]) -> Affinity | None:
+    """Affinity in which private queries are as probable in any context."""
+    if affinity is None or not private.any():
+        return affinity
+    return replace(
+        affinity,
+        factors={name: np.where(private, np.float32(1), factor) for name, factor in affinity.factors.items()},
     )
 
 
@@ -303,7 +361,7 @@ def _public_prefixes(
     return RecordedPrefixes(
         [recorded.prefixes[row] for row in rows.tolist()],
         WeightedRows.from_lengths(kept.values, kept.lengths[rows], kept.weights),
-        recorded.of_query,
+        _blank(recorded.of_query, private, 0),
     )
 
 

@@ -14,8 +14,9 @@ from wayword.completion.list_policy import ListPolicy
 from wayword.completion.policies import Expected
 from wayword.config import IndexConfig
 from wayword.index import completion_lists as lists
+from wayword.index.block_list import ENGLISH
 from wayword.index.completion_lists import Lists
-from wayword.index.index import ABOUT, FORMAT, LIVE, PAGES
+from wayword.index.index import ABOUT, FORMAT, LIVE, PAGES, SEARCHES
 from wayword.index.keys import Columns
 from wayword.index.pages import Pages
 from wayword.progress import SILENT, Progress
@@ -51,6 +52,8 @@ class Content:
     pages: Pages
     context: list[str] = field(default_factory=list)
     """The log's context columns."""
+    popularity: NDArray[np.int64] | None = None
+    """Searches of each query; None for those of the live policy, which may count private ones as searches of others."""
 
     def write(self, folder: Path, config: IndexConfig, progress: Progress = SILENT) -> Report:
         """Compute all lists and write the files of a version into `folder`."""
@@ -65,9 +68,12 @@ class Content:
         )
         shown.save(folder, "shown")
         Strings.of(retriever.texts).save(folder, "texts")
-        np.save(folder / "popularity.npy", retriever.popularity, allow_pickle=False)
+        popularity = retriever.popularity if self.popularity is None else self.popularity
+        np.save(folder / "popularity.npy", popularity, allow_pickle=False)
         self.pages.save(folder / PAGES)
         (folder / LIVE).mkdir()
+        if not np.array_equal(popularity, retriever.popularity):
+            np.save(folder / LIVE / SEARCHES, retriever.popularity, allow_pickle=False)
         retriever_io.save(retriever, folder / LIVE)
         if isinstance(self.live, ListPolicy):
             list_policy_io.save(self.live, folder / LIVE)
@@ -78,7 +84,7 @@ class Content:
             "kept": config.kept,
             "columns": listed.columns.values,
             "context": self.context,
-            "block": str(Path(config.block).resolve()) if config.block else "",
+            "block": str(Path(config.block).resolve()) if config.block not in ("", ENGLISH) else config.block,
         }
         (folder / ABOUT).write_text(json.dumps(about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
         return {"queries": len(self.shown), "texts": len(listed.keys), "lists": 2 * listed.contexts.num_rows}

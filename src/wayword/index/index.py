@@ -8,6 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wayword.completion.completion import Completion
 from wayword.errors import WaywordError, WorkspaceError
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from wayword.completion.popular import PopularRetriever
     from wayword.index.pages import Pages
 
-FORMAT = 5
-ABOUT, LIVE, PAGES = "about.json", "live", "pages"
+FORMAT = 6
+ABOUT, LIVE, PAGES, SEARCHES = "about.json", "live", "pages", "searches.npy"
 MANY = 20
 _OPENING = Lock()
 """NumPy reads the header of a file with `ast`, which Python 3.11 cannot do in two threads (python/cpython#106905)."""
@@ -92,7 +93,14 @@ class Index:
         """The retriever that computes lists that are not stored."""
         from wayword.completion import retriever_io as saved
 
-        return self._part(lambda: saved.load(self._folder / LIVE, self.texts, self.popularity))
+        return self._part(lambda: saved.load(self._folder / LIVE, self.texts, self._searches()))
+
+    def _searches(self) -> NDArray[np.int64]:
+        """The searches of each query, with those of private queries that count as searches of it."""
+        counted = self._folder / LIVE / SEARCHES
+        if not counted.exists():
+            return self.popularity
+        return load_array(counted, np.int64, shape=(len(self.texts),))
 
     @cached_property
     def _most_popular(self) -> "PopularRetriever":

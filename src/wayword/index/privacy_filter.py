@@ -1,7 +1,7 @@
 """Privacy filter: queries that look like personal data and must not be suggested to others.
 
 Queries that look like an e-mail address, a card number or a phone number are withheld by default. Queries with few
-users can be withheld too (`[index] min_users`).
+users can be withheld too (`[index] min_users`); see `anonymous_demand` for what remains of these.
 """
 
 import re

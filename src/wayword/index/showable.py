@@ -1,7 +1,8 @@
 """Which queries may be shown. What is not shown still tells what people want: it stays in the model.
 
 Not shown are queries that are searched too seldom or return too few documents, whose spellings are all markup or code,
-and those of the block list. (Personal data and queries of few users are not even kept: see `privacy_filter`.)
+and those of the block list. (Personal data and queries of few users are not even kept: see `privacy_filter` and
+`anonymous_demand`.)
 """
 
 from collections.abc import Sequence

@@ -204,7 +204,7 @@ class Completer:
         if named != self._block_file:
             self._block_file = named
             self._block = (
-                WatchedFile(Path(named), lambda _earlier: BlockList.load(Path(named)))
+                WatchedFile(block_list.file_of(named), lambda _earlier: BlockList.named(named))
                 if named
                 else self._beside
             )
