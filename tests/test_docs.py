@@ -161,7 +161,7 @@ def test_the_example_of_people_gives_what_the_page_says() -> None:
 
 def test_the_prior_of_acceptance_is_what_the_page_says() -> None:
     page = ROOT / "docs/acceptance.md"
-    assert check_examples(page) == 5
+    assert check_examples(page) == 7
     rows = dict(
         re.findall(
             r"^\| `(\w+)` \| [^|]* \| ([−\d.]+) \|", page.read_text(encoding="utf-8"), flags=re.MULTILINE

@@ -10,7 +10,7 @@ from wayword.completion.acceptance_learning import learn
 UNIVERSE = made_universe()
 SEARCHES = made_searches(len(TEXTS))
 EASY = Acceptance(
-    np.array([-2.5, 0.8, 1.5, 1.0, 1.0, -0.8]), 0.8 * np.arange(1, 11, dtype=np.float64) ** -0.5
+    np.array([-3.0, 0.8, 1.5, 1.0, 1.0, -0.8]), 0.8 * np.arange(1, 11, dtype=np.float64) ** -0.5
 )
 """People who often take what they did not intend."""
 PUSHED = int(np.argsort(-SEARCHES)[12])

@@ -36,7 +36,7 @@ class Acceptance:
     """`coefficients[f]` is the weight of `FEATURES[f]`, `reading[j]` the probability that position j + 1 is read.
 
     >>> PRIOR.probability(np.array([[1.0, 1, 0, 0, 0, 0], [1.0, 1, 1, 1, 1, 0]])).round(2).tolist()
-    [0.01, 0.73]
+    [0.01, 0.77]
     """
 
     coefficients: NDArray[np.float64]
@@ -100,7 +100,7 @@ class Acceptance:
 
 
 PRIOR = Acceptance(
-    np.array([-5.0, 0.5, 1.5, 1.5, 2.5, -0.5]),
+    np.array([-5.3, 0.5, 1.5, 1.5, 3.0, -0.5]),
     0.8 * np.arange(1, POSITIONS + 1, dtype=np.float64) ** -0.5,
 )
 """The model for logs without events of what was shown and taken; docs/acceptance.md gives the reasons."""
