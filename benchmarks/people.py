@@ -42,7 +42,7 @@ from wayword.completion.list_policy import ListPolicy, Members, Pool
 from wayword.completion.list_value import SHOWN, matrices, optimise
 from wayword.completion.policies import Policy, PrefixFiltered, RetrieverPolicy
 from wayword.completion.popular import PopularRetriever
-from wayword.completion.survival import DAMPING, LONGEST, with_survival
+from wayword.completion.survival import DAMPING, INATTENTIVE, LONGEST, with_survival
 from wayword.completion.trie import code_points
 from wayword.completion.typing_outcomes import Keystrokes, Lists, Outcomes
 from wayword.engines.tables import tables_in
@@ -182,6 +182,7 @@ class Knows:
             policy.searches,
             suggested,
             pool.core[pool.span(row)],
+            np.int64(-1),
             columns,
             value,
         )
@@ -189,7 +190,7 @@ class Knows:
         if len(prefix) <= LONGEST:
             for law, taken in enumerate(accepted):
                 nothing = np.prod(1 - reading[: len(columns)] * taken[:, columns], axis=1)
-                left[law, intended] *= nothing**DAMPING
+                left[law, intended] = np.maximum(left[law, intended] * nothing**DAMPING, INATTENTIVE)
         return np.asarray(suggested[columns])
 
     def _utility(

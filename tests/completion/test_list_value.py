@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from slow_list_value import best_value, shares, value
 
 from wayword.completion.acceptance import PRIOR
-from wayword.completion.list_value import CLOSE, LEAST, SHOWN, list_value, optimise
+from wayword.completion.list_value import CLOSE, EXPECTED, LEAST, SHOWN, list_value, optimise
 from wayword.completion.list_value import _shares as fast_shares
 
 READING = PRIOR.reading_at(40)
@@ -34,8 +34,8 @@ class Case:
         """All may be among the first."""
         return np.ones(self.accepted.shape[1], np.bool_)
 
-    def best(self, k: int = SHOWN) -> tuple[list[int], list[float]]:
-        """The list and the share of each suggestion."""
+    def best(self, k: int = SHOWN, expected: int = -1) -> tuple[list[int], list[float]]:
+        """The list and the share of each suggestion; `expected` is the column of the most probable query."""
         chosen, of_each = np.full(max(k, SHOWN), -1, np.int32), np.zeros(max(k, SHOWN))
         numbers = np.arange(self.accepted.shape[1], dtype=np.int32)
         filled = optimise(
@@ -46,6 +46,7 @@ class Case:
             self.searches,
             numbers,
             self.core,
+            np.int64(expected),
             chosen,
             of_each,
         )
@@ -312,3 +313,33 @@ def test_people_who_take_only_their_own_query_are_completed_by_popularity_and_le
     if not close:  # of values within 1 %, any may be first
         assert listed[: len(expected)] == expected
     assert sorted(listed[: len(expected)]) == sorted(expected)
+
+
+def test_the_most_probable_query_is_listed_if_it_costs_at_most_a_tenth() -> None:
+    """As early as possible, the last suggestion making room, each with a positive share."""
+    rng, added, left_out = np.random.default_rng(5), 0, 0
+    for _ in range(CASES):
+        shape = int(rng.integers(1, 8)), int(rng.integers(2, 16))
+        one = case(rng, rng.random(shape), rng.normal(0.1, 0.5, shape))
+        listed, of_each = one.best()
+        for expected in range(shape[1]):
+            found, shares_found = one.best(expected=expected)
+            if expected in listed:
+                assert found == listed
+                continue
+            places = [
+                [*listed[:at], expected, *listed[at:]][:SHOWN] for at in range(min(len(listed) + 1, SHOWN))
+            ]
+            valued = [(shares(*one.plain, place), place) for place in places]
+            least = EXPECTED * sum(of_each)
+            if any(abs(sum(each) - least) < 1e-6 or abs(min(each)) < 1e-9 for each, _ in valued):
+                continue  # rounding decides
+            allowed = [place for each, place in valued if min(each) > 0 and sum(each) > least]
+            if allowed:
+                assert found == allowed[0]
+                assert shares_found == pytest.approx(shares(*one.plain, found), rel=1e-4, abs=1e-6)
+                added += 1
+            else:
+                assert found == listed
+                left_out += 1
+    assert min(added, left_out) > 50

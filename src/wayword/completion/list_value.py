@@ -12,7 +12,8 @@ The list is built greedily by marginal value, and then improved: a suggestion is
 inserted or replaced, while this increases V. With S_j = Π_{i<j} (1 − r_i a_i), the share of a member's people who reach
 position j, and F_j, the value of what follows position j for those who reach it, a replacement of position j by c is
 worth Σ_q̄ P · S_j · r_j · a_c · (gain_c − F_j), for all c at once: a sweep over all positions costs as much as the
-greedy list. Of suggestions whose value is within 1 %, the most searched is taken. The share of each suggestion in V is
+greedy list. Of suggestions whose value is within 1 %, the most searched is taken. The most probable intended query is
+listed where this costs at most a tenth of the value. The share of each suggestion in V is
 positive: none is shown only because it keeps people from a worse one.
 
 Compiled functions that call each other stay in this file, as in `trie`.
@@ -32,6 +33,8 @@ LEAST = 1e-4
 """Smallest value of a suggestion that is shown."""
 NEGLIGIBLE = 0.005
 """A list ends before the first suggestion of less than this share of the value of its best one."""
+EXPECTED = 0.9
+"""The most probable intended query is listed if the list keeps this share of its value: people look for it."""
 SHOWN = 10
 """Suggestions of a list that people see: the list is the best of this length."""
 SMALL = 0.02
@@ -99,6 +102,7 @@ def best_lists(
             searches,
             suggested,
             core[c0:c1],
+            _most_probable(member_query[m0:m1], probability[m0:m1], suggested, core[c0:c1], group),
             query[text],
             value[text],
         )
@@ -381,6 +385,7 @@ def optimise(
     searches: Any,
     suggested: Any,
     core: Any,
+    expected: Any,
     chosen: Any,
     value: Any,
 ) -> Any:
@@ -388,7 +393,8 @@ def optimise(
     suggestions in V into `value`; the rest is -1 and 0. Returns the number of suggestions.
 
     The first `SHOWN` are chosen of the `core` as a list of that length; further ones follow greedily, so that a list
-    does not depend on the number asked for. There is room for `SHOWN` at least.
+    does not depend on the number asked for. There is room for `SHOWN` at least. `expected` is the column of the most
+    probable intended query, or -1.
     """
     listed = ~core
     shown = chosen[:SHOWN]
@@ -410,12 +416,59 @@ def optimise(
         kept = _drop(probability, accepted, gain, reading, shown, value, filled, listed)
         kept = _append(probability, accepted, gain, reading, searches, suggested, shown, kept, listed)
     filled = kept
+    if expected >= 0 and not listed[expected]:
+        filled = _add_expected(probability, accepted, gain, reading, expected, shown, value, filled, listed)
     if filled == SHOWN:
         listed[~core] = False
         filled = _append(probability, accepted, gain, reading, searches, suggested, chosen, filled, listed)
     _shares(probability, accepted, gain, reading, chosen, value, filled)
     chosen[filled:], value[filled:] = -1, 0.0  # where suggestions were that have been removed
     return filled
+
+
+@subroutine
+def _most_probable(intended: Any, probability: Any, suggested: Any, core: Any, group: Any) -> Any:
+    """Return the column of the most probable intended query, or of its variant that is shown; -1 if it has none."""
+    best = np.argmax(probability)
+    for c in range(len(suggested)):
+        if core[c] and group[suggested[c]] == group[intended[best]]:
+            return c
+    return -1
+
+
+@subroutine
+def _add_expected(
+    probability: Any,
+    accepted: Any,
+    gain: Any,
+    reading: Any,
+    expected: Any,
+    chosen: Any,
+    value: Any,
+    filled: Any,
+    listed: Any,
+) -> Any:
+    """Insert the suggestion that people look for as early as the list keeps its value (`EXPECTED`), instead of the last
+    one if the list is full. Nothing changes if there is no such place, or if a suggestion would have no positive share.
+    Returns the new length."""
+    before = chosen[:filled].copy()
+    least = EXPECTED * list_value(probability, accepted, gain, reading, chosen, filled)
+    length, place = min(filled + 1, SHOWN), -1
+    for at in range(length):
+        for j in range(length):
+            chosen[j] = before[j] if j < at else expected if j == at else before[j - 1]
+        _shares(probability, accepted, gain, reading, chosen, value, length)
+        if value[:length].min() > 0.0 and value[:length].sum() >= least:
+            place = at
+            break
+    for j in range(length if place >= 0 else filled):
+        chosen[j] = before[j] if j < place or place < 0 else expected if j == place else before[j - 1]
+    if place < 0:
+        return filled
+    if length == filled:
+        listed[before[filled - 1]] = False
+    listed[expected] = True
+    return length
 
 
 @subroutine

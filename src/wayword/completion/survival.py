@@ -3,11 +3,11 @@
 Who types "thun" has seen the lists for "t", "th" and "thu" and has taken nothing from them. Most of those who were
 shown their query there are gone: the list for "thun" is for the others. So P(q̄ | x) counts
 
-    searches of q̄ · (Π P(nothing is taken from the list of a shorter text | q̄)) ^ `DAMPING`
+    searches of q̄ · max((Π P(nothing is taken from the list of a shorter text | q̄)) ^ `DAMPING`, `INATTENTIVE`)
 
 The lists of texts of up to `LONGEST` characters count: longer ones change little, and there are many of them. The
 product is damped because people may differ from the model, and because somebody who has decided about a suggestion does
-not decide anew at each letter.
+not decide anew at each letter; and some look at no list until they have typed more.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from wayword.completion.list_policy import ListPolicy
 from wayword.logs.contexts import from_prefixes
 from wayword.text import cut_ends
 
-LONGEST, DAMPING = 4, 0.5
+LONGEST, DAMPING, INATTENTIVE = 4, 0.5, 0.25
 TEXTS_AT_ONCE = 4096
 
 
@@ -39,6 +39,7 @@ def with_survival(policy: ListPolicy, queries: Sequence[str] | None = None) -> L
             part = of_length[first : first + TEXTS_AT_ONCE]
             query, declined = policy.declined(from_prefixes(part))
             survival[query, length] *= declined**DAMPING
+        survival[:, length] = np.maximum(survival[:, length], INATTENTIVE)
     return policy
 
 
