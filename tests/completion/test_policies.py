@@ -1,5 +1,6 @@
 """The contract of every policy, tested once and run on each."""
 
+import dataclasses
 from collections import Counter
 from pathlib import Path
 
@@ -152,6 +153,8 @@ def test_lists_are_chosen_from_the_pool_and_each_suggestion_once(
         pairs = set(zip(listed.context.tolist(), listed.query.tolist(), strict=True))
         assert pairs <= possible
         assert pairs
+        hardly_saves = dataclasses.replace(policy, keystroke_value=0.0).complete(contexts, POOL, mode=mode)
+        assert 0 < len(hardly_saves.query) < len(possible)  # a list may be short
         groups = [
             (context, int(policy.queries.group[query]))
             for context, query in zip(listed.context.tolist(), listed.query.tolist(), strict=True)
