@@ -7,7 +7,7 @@ serve this demand best.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 
 import numpy as np
@@ -22,7 +22,7 @@ from wayword.completion.prefix_matcher import PrefixMatcher
 from wayword.completion.sparse_topk import ContextFactors, DemandGraph
 from wayword.logs.contexts import PREFIX
 from wayword.request import ANY, PREFIXED
-from wayword.store.compressed_rows import WeightedRows
+from wayword.store.compressed_rows import CompressedRows, WeightedRows
 
 LIVE_DOCUMENTS = 1000
 """Number of documents of highest demand that a context's scores use. It bounds the time of an answer and hardly changes
@@ -34,6 +34,8 @@ SAMPLED = 16
 """`largest` first looks at one in this many values."""
 CACHE_SIZE, ENTRY_OVERHEAD = 1 << 20, 50
 """Size of the cache of matches and the overhead of an entry, in queries of 9 bytes: about 10 MB per process."""
+AT_ONCE = 32
+"""So many texts or more are matched together. Fewer are looked up in the cache."""
 CONTINUING = ("exact", "typo")
 """Matches of these sources continue the typed text, or its correction."""
 Match = tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.bool_], int, NDArray[np.float32]]
@@ -63,6 +65,30 @@ class Intents:
         if mode != PREFIXED:
             return None
         return self.members.select(self.continues)
+
+    @classmethod
+    def concatenate(cls, one: "Intents", other: "Intents") -> "Intents":
+        """Return the contexts of both, one after the other."""
+        return cls(
+            WeightedRows.concatenate([one.members, other.members]),
+            np.r_[one.source, other.source],
+            np.r_[one.continues, other.continues],
+            np.r_[one.typed_probability, other.typed_probability],
+            np.r_[one.typed_query, other.typed_query],
+        )
+
+    def take(self, rows: NDArray[np.int64]) -> "Intents":
+        """Return these contexts, in this order."""
+        _, at = CompressedRows(self.members.offsets, np.arange(len(self.members.values))).take(rows)
+        return Intents(
+            WeightedRows.from_lengths(
+                self.members.values[at], self.members.lengths[rows], self.members.weights[at]
+            ),
+            self.source[rows],
+            self.continues[at],
+            self.typed_probability[at],
+            self.typed_query[rows],
+        )
 
 
 @dataclass(frozen=True)
@@ -206,23 +232,68 @@ class ExpectedUtilityRetriever:
         return documents.astype(np.int64), np.asarray(demand[documents], np.float64)
 
     def intents(self, contexts: pa.Table) -> Intents:
-        """Match each context's text to the queries that the user may intend."""
-        matches = [self._cached_match(prefix) for prefix in contexts[PREFIX].to_pylist()]
+        """Return the queries that the user may intend in each context."""
+        intents = self._matched(contexts[PREFIX].to_pylist())
+        if not self.queries_in:
+            return intents
+        factor, row = self.queries_in.rows(contexts)
+        if not len(factor):
+            return intents
+        members = intents.members
+        likelier = factor[row[members.owner], members.values]
+        return replace(
+            intents,
+            members=replace(members, weights=members.weights * likelier),
+            typed_probability=intents.typed_probability * likelier,
+        )
+
+    def _matched(self, prefixes: list[str]) -> Intents:
+        """Return the intents of texts; exact matches of many texts are found in one compiled pass."""
+        if len(prefixes) < AT_ONCE:
+            return self._joined(prefixes, [self._cached_match(prefix) for prefix in prefixes])
+        exact = self.matcher.exact(prefixes)
+        recorded = np.fromiter((prefix in self._prefix_row for prefix in prefixes), np.bool_, len(prefixes))
+        alone = np.flatnonzero((exact.lengths == 0) | recorded)
+        others = [prefixes[row] for row in alone.tolist()]
+        rest = self._joined(others, [self._cached_match(prefix) for prefix in others])
+        together = self._exact(prefixes, exact)
+        if not len(alone):
+            return together
+        row_of = np.arange(len(prefixes))
+        row_of[alone] = len(prefixes) + np.arange(len(alone))
+        return Intents.concatenate(together, rest).take(row_of)
+
+    def _exact(self, prefixes: list[str], exact: CompressedRows) -> Intents:
+        """Return the intents of texts that queries start with, as `_match` does for one text."""
+        query, lengths, owner = exact.values, exact.lengths, exact.owner
+        weight = self.prefix_probability[query]
+        continues = np.ones(len(query), np.bool_)
+        characters = np.fromiter(map(len, prefixes), np.int64, len(prefixes))
+        first = exact.offsets[:-1][lengths > 0]
+        whole = first[self.matcher.spelling.lengths[query[first]] == characters[owner[first]]]
+        typed_query = np.full(len(prefixes), -1, np.int32)
+        typed_query[owner[whole]] = query[whole]
+        shorter = whole[lengths[owner[whole]] > 1]
+        weight[shorter], continues[shorter] = 0.0, False  # a completion is longer than the prefix
+        return Intents(
+            WeightedRows(exact.offsets, query, weight),
+            np.full(len(prefixes), _SOURCE["exact"], np.int8),
+            continues,
+            np.ones(len(query), np.float32),
+            typed_query,
+        )
+
+    def _joined(self, prefixes: list[str], matches: list[Match]) -> Intents:
         lengths = np.fromiter((len(query) for query, *_ in matches), np.int64, len(matches))
         query = np.concatenate([*(query for query, *_ in matches), np.zeros(0, np.int32)])
         weight = np.concatenate([*(weight for _, weight, *_ in matches), np.zeros(0, np.float32)])
         continues = np.concatenate([*(match[2] for match in matches), np.zeros(0, np.bool_)])
         typed = np.concatenate([*(match[4] for match in matches), np.zeros(0, np.float32)])
-        if self.queries_in:
-            factor, row = self.queries_in.rows(contexts)
-            if len(factor):
-                likelier = factor[np.repeat(row, lengths), query]
-                weight, typed = weight * likelier, typed * likelier
         source = np.fromiter((match[3] for match in matches), np.int8, len(matches))
-        prefixes = contexts[PREFIX].to_pylist()
         typed_query = np.fromiter(map(self._typed_query, prefixes, matches), np.int32, len(matches))
-        members = WeightedRows.from_lengths(query, lengths, weight)
-        return Intents(members, source, continues, typed, typed_query)
+        return Intents(
+            WeightedRows.from_lengths(query, lengths, weight), source, continues, typed, typed_query
+        )
 
     def _typed_query(self, prefix: str, match: Match) -> int:
         """Return the number of the query that is the typed text, or -1."""

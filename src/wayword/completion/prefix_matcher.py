@@ -33,6 +33,7 @@ from wayword.completion.trie import (
     code_points_of,
     expand_ranges,
     walk,
+    walk_all,
     within_edits,
 )
 from wayword.completion.word_index import WordIndex
@@ -104,6 +105,13 @@ class PrefixMatcher:
             if len(rows):
                 return Matches(self.matchable[rows], weight, source)
         return Matches(np.zeros(0, np.int32), np.zeros(0, np.float32), SOURCES[-1])
+
+    def exact(self, prefixes: Sequence[str]) -> CompressedRows:
+        """Return the queries that start with each of many texts: the matches of the source "exact"."""
+        ranges = walk_all(self._trie, *code_points(prefixes).read_only().indexed)
+        return CompressedRows.from_lengths(
+            self.matchable[expand_ranges(ranges)], ranges[:, 1] - ranges[:, 0]
+        )
 
     def strategies(self, prefix: str) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.float32]]]:
         """Run all strategies, whether or not an earlier one succeeds: (source, rows, weights) of each."""

@@ -178,6 +178,18 @@ def walk(trie: Trie, typed: NDArray[np.int32]) -> tuple[int, int, int, int]:
     return len(typed), low, high, node
 
 
+@compiled
+def walk_all(trie: Trie, offsets: NDArray[np.int64], codes: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the ranges (texts × 2) of the texts that start with each of many typed ones; empty where none does."""
+    ranges = np.zeros((len(offsets) - 1, 2), np.int64)
+    for row in range(len(ranges)):
+        typed = codes[offsets[row] : offsets[row + 1]]
+        length, low, high, _ = walk(trie, typed)
+        if length == len(typed):
+            ranges[row, 0], ranges[row, 1] = low, high
+    return ranges
+
+
 @subroutine
 def _fill_distances(
     rows: NDArray[np.int64], path: NDArray[np.int64], typed: NDArray[np.int32], depth: int, edits: int
