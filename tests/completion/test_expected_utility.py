@@ -107,12 +107,12 @@ def test_of_too_many_that_a_guess_may_become_the_most_popular_stay(monkeypatch: 
         ("shoe", "graph", {"shoe blue", "shoe red"}),  # something is always left to complete
         ("boot", "graph", {"boot"}),  # but where nothing is longer
         ("", "graph", set(TEXTS)),
-        ("bsg", "typo", {"bag", "bag red"}),
+        ("shpe", "typo", {"shoe", "shoe blue", "shoe red"}),
         ("red", "words", {"bag red", "shoe red", "umbrella red"}),
         ("red sho", "words", {"shoe red"}),
         ("umbrella xyz", "similar", {"umbrella red"}),
-        ("umbxyz", "similar", {"umbrella red"}),
-        ("ubxyz", "shorter", {"umbrella red"}),
+        ("umbrelxy", "typo", {"umbrella red"}),
+        ("umbrellaxyz", "similar", {"umbrella red"}),
     ],
 )
 def test_the_ways_to_understand_a_text(

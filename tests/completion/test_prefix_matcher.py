@@ -58,7 +58,7 @@ def corrections(typed: str, query: str) -> float:
 
     def needed(word: str, distances: list[int]) -> float:
         least = min(distances)
-        return 0 if least == 0 else 1 if least == 1 and len(word) >= 3 else np.inf
+        return 0 if least == 0 else 1 if least == 1 and len(word) >= 4 else np.inf
 
     return needed(last, [from_beginning(last, word) for word in query.split()]) + sum(
         needed(word, [distance(word, other) for other in query.split()]) for word in complete
@@ -81,7 +81,7 @@ def similarity(matchable: dict[int, str], typed: str) -> dict[int, float]:
     begun = next(
         (last[:end] for end in range(len(last), 0, -1) if any(w.startswith(last[:end]) for w in texts_of)), ""
     )
-    if begun and (begun == last or len(begun) >= 3):
+    if begun and (begun == last or len(begun) >= max(4, 3 / 4 * len(last))):
         stands_for.append([w for w in texts_of if w.startswith(begun)])
     score: dict[int, float] = {}
     for meant in filter(None, stands_for):
@@ -104,23 +104,18 @@ def cascade(counted: Counted, typed: str) -> tuple[list[int], str]:
     edits: dict[int, float] = {number: from_beginning(typed, query) for number, query in matchable.items()}
     later: dict[int, float] = {number: after_the_first(typed, query) for number, query in matchable.items()}
     words = {number: corrections(typed, query) for number, query in matchable.items()} if typed else {}
-    shorter = [
-        [number for number, query in matchable.items() if query.startswith(typed[:end])]
-        for end in range(len(typed), 0, -1)
-    ]
     ways = [
         ("exact", those(edits, 0)),
         ("words", those(words, 0)),
-        ("typo", those(edits, 1) if len(typed) >= 3 else []),
+        ("typo", those(edits if len(typed) >= 8 else later, 1) if len(typed) >= 4 else []),
         (
             "typo",
-            those(later, 2) if len(typed) >= 6 and not all_known(list(matchable.values()), typed) else [],
+            those(later, 2) if len(typed) >= 8 and not all_known(list(matchable.values()), typed) else [],
         ),
         ("words", those(words, min([*words.values(), len(typed)]))),
         ("similar", list(similarity(matchable, typed))),
-        *(("shorter", queries) for queries in shorter),
     ]
-    return next(((queries, source) for source, queries in ways if queries), ([], "shorter"))
+    return next(((queries, source) for source, queries in ways if queries), ([], "similar"))
 
 
 def built(counted: Counted) -> PrefixMatcher:
@@ -147,7 +142,7 @@ def test_corrections_are_those_of_the_loop(counted: Counted, typed: str, edits: 
         if counted[query] and (from_beginning if edits == 1 else after_the_first)(typed, query) <= edits
     ]
     matcher = built(counted)
-    rows = matcher.within_edits(code_points([typed]).read_only().values, edits)
+    rows = matcher.within_edits(code_points([typed]).read_only().values, edits, first=edits == 1)
     assert matcher.matchable[rows].tolist() == expected
 
 
@@ -189,8 +184,12 @@ def test_the_most_similar_are_kept_and_too_common_words_are_ignored(
     [
         ("video p", ["video player"], "exact"),
         ("viedo pl", ["video player"], "typo"),
-        ("ideo", ["video call", "video player"], "typo"),
-        ("vo", ["video call", "video player"], "shorter"),  # too short to be corrected
+        ("ideo", [], "similar"),  # errors in the first character of short texts are rare
+        ("ideo play", ["video player"], "typo"),
+        ("vo", [], "similar"),  # too short to be corrected
+        ("videos", ["video call", "video player"], "typo"),
+        ("video2024", [], "similar"),  # five of nine characters
+        ("video 2024", ["video call", "video player"], "similar"),
         ("player vid", ["video player"], "words"),
         ("call", ["video call"], "words"),
         ("vedeo plyer", ["video player"], "typo"),
@@ -202,7 +201,7 @@ def test_the_most_similar_are_kept_and_too_common_words_are_ignored(
         ("plyer video", ["video player"], "words"),
         ("plyer vidoe", ["video player"], "words"),
         ("mail server for many", ["mail"], "similar"),
-        ("x", [], "shorter"),
+        ("x", [], "similar"),
         ("", ["mail", "video call", "video player"], "exact"),
     ],
 )
@@ -222,7 +221,7 @@ def test_fewest_corrected_words_win() -> None:
 @pytest.mark.parametrize("texts", [[], ["abc", "abd", "some words"]])
 def test_without_matchable_queries_there_are_no_matches(typed: str, texts: list[str]) -> None:
     matcher = PrefixMatcher.build(texts, np.zeros(len(texts), bool))
-    assert plain(matcher.matches(typed)) == ([], "shorter")
+    assert plain(matcher.matches(typed)) == ([], "similar")
 
 
 @given(counted=queries, typed=st.lists(text, max_size=5))
@@ -286,4 +285,4 @@ def test_comparisons_of_words_are_bounded(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_edits_by_length() -> None:
-    assert [allowed_edits(length) for length in range(8)] == [0, 0, 0, 1, 1, 1, 2, 2]
+    assert [allowed_edits(length) for length in range(9)] == [0, 0, 0, 0, 1, 1, 1, 1, 2]

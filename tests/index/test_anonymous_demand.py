@@ -85,7 +85,7 @@ def _live(workspace: Workspace, text: str, mode: str = "any") -> list[str]:
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("typed", ["lmap", "lampp", "blamp"])
+@pytest.mark.parametrize("typed", ["lmap", "lampp", "lanp"])
 def test_rare_queries_of_many_people_make_the_query_first_that_shows_what_they_want(
     typed: str, mode: str, shop: Workspace, plain: Workspace
 ) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SOURCES = ("unknown", "popular", "pecos", "graph", "typo", "words", "similar", "shorter")
+SOURCES = ("unknown", "popular", "pecos", "graph", "typo", "words", "similar")
 """Sources of candidates: a retriever, or the strategy of `prefix_matcher` for a text that no query starts with ("graph"
 stands for exact matches). A `source` is an index into this tuple."""
 

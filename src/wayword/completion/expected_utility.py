@@ -40,7 +40,7 @@ CONTINUING = ("exact", "typo")
 """Matches of these sources continue the typed text, or its correction."""
 Match = tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.bool_], int, NDArray[np.float32]]
 _SOURCE = {"exact": SOURCES.index("graph")} | {
-    name: SOURCES.index(name) for name in ("typo", "words", "similar", "shorter")
+    name: SOURCES.index(name) for name in ("typo", "words", "similar")
 }
 
 

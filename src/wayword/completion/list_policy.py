@@ -33,7 +33,7 @@ TYPED_AGAIN = 0.5
 TEXTS_AT_ONCE = 64
 PSEUDO_SEARCHES = 2.0
 """Searches of average success that are added to those of each query, to estimate its own success."""
-CORRECTED = tuple(SOURCES.index(name) for name in ("typo", "similar", "shorter"))
+CORRECTED = tuple(SOURCES.index(name) for name in ("typo", "similar"))
 Scratch = tuple[NDArray[np.int32], NDArray[np.int32]]
 
 

@@ -8,14 +8,13 @@ with is never corrected:
    jacket": more likely meant than "backpack").
 3. "typo": queries that start with the text after one edit (a character inserted, deleted or replaced, or two adjacent
    characters swapped).
-4. "typo": queries that start with the text after two edits, none in the first character, where errors are rare. Skipped
-   if every typed word is a known word, as these are rarely misspelt.
+4. "typo": queries that start with the text after two edits. Skipped if every typed word is a known word, as these are
+   rarely misspelt.
 5. "words": as 2, with at most one edit in each word, in as few words as possible.
 6. "similar": queries that share rare words with the text, weighted by cosine similarity.
-7. "shorter": queries that start with the longest prefix of the text that any query starts with.
 
-The number of edits depends on the length of the text, as in Elasticsearch's fuzziness AUTO: none below 3 characters,
-one up to 5, two from 6. Characters are code points.
+The number of edits depends on the length of the text, as in Algolia's defaults: none below 4 characters, one up to 7,
+two from 8. An edit of the first character, where errors are rare, counts as two. Characters are code points.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayword.completion.trie import (
+    FIRST_EDITED,
     Trie,
     build_trie,
     code_points,
@@ -40,7 +40,7 @@ from wayword.completion.word_index import WordIndex
 from wayword.store.arrays import load_array, read_only, save_array
 from wayword.store.compressed_rows import CompressedRows
 
-SOURCES = ("exact", "typo", "words", "similar", "shorter")
+SOURCES = ("exact", "typo", "words", "similar")
 MAX_VISITS = 20_000
 """Largest number of trie nodes visited to correct a text: takes a few milliseconds at most."""
 
@@ -58,7 +58,7 @@ class PrefixMatcher:
     """Index of query texts (normalised and sorted; a query's number is its position). Only some are matchable.
 
     >>> matcher = PrefixMatcher.build(["mail", "music", "video player"], np.array([True, True, True]))
-    >>> [(matcher.matches(typed).query.tolist(), matcher.matches(typed).source) for typed in ("m", "muc", "player")]
+    >>> [(matcher.matches(typed).query.tolist(), matcher.matches(typed).source) for typed in ("m", "muic", "player")]
     [([0, 1], 'exact'), ([1], 'typo'), ([2], 'words')]
     """
 
@@ -127,20 +127,19 @@ class PrefixMatcher:
         yield "words", *_equal_weights(self._words.containing(typed, corrected=False))
         edits = allowed_edits(len(typed))
         if edits >= 1:
-            yield "typo", *_equal_weights(self.within_edits(typed, 1))
+            yield "typo", *_equal_weights(self.within_edits(typed, 1, first=edits >= 2))
         if edits >= 2 and not self._words.knows(typed):
             yield "typo", *_equal_weights(self.within_edits(typed, 2))
         yield "words", *_equal_weights(self._words.containing(typed, corrected=True))
         yield "similar", *self._words.similar(typed)
-        yield "shorter", *_equal_weights(np.arange(low, high if length else low))
 
-    def within_edits(self, typed: NDArray[np.int32], edits: int) -> NDArray[np.int64]:
+    def within_edits(self, typed: NDArray[np.int32], edits: int, *, first: bool = False) -> NDArray[np.int64]:
         """Return the rows of the queries that start with a text at most `edits` edits from the typed one.
 
-        The first character is not edited for two edits, or where the budget of visits is exhausted.
+        The first character is edited only if `first`, and if the budget of visits is not exhausted.
         """
         ranges, visits = np.zeros((0, 2), np.int64), MAX_VISITS
-        if edits == 1:
+        if first:
             ranges, visits = within_edits(self._trie, typed, edits, 0, False, MAX_VISITS)
         if visits >= MAX_VISITS and len(typed):
             again, _ = within_edits(self._trie, typed, edits, 1, False, MAX_VISITS)
@@ -151,10 +150,10 @@ class PrefixMatcher:
 def allowed_edits(length: int) -> int:
     """Return the number of edits allowed in a text of this many characters.
 
-    >>> [allowed_edits(length) for length in (2, 3, 5, 6)]
+    >>> [allowed_edits(length) for length in (3, 4, 7, 8)]
     [0, 1, 1, 2]
     """
-    return (length >= 3) + (length >= 6)
+    return (length >= 4) + (length >= FIRST_EDITED)
 
 
 def _equal_weights(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:

@@ -25,6 +25,8 @@ from wayword.text_arrays import characters
 
 _NONE = 1 << 30
 """Larger than every code point."""
+FIRST_EDITED = 8
+"""The first character of a shorter text or word is not edited: errors are rare there."""
 LISTED_FROM, LISTED = 32, 1 << 20
 """Nodes of at least `LISTED_FROM` texts are stored with their children, at most `LISTED` nodes, by depth."""
 
@@ -176,6 +178,16 @@ def walk(trie: Trie, typed: NDArray[np.int32]) -> tuple[int, int, int, int]:
             return depth, low, high, node
         low, high, node = first, last, child
     return len(typed), low, high, node
+
+
+@subroutine
+def nearly_all(length: int, of: int) -> bool:
+    """Return whether so many characters say what a text of so many is about: at least four, and three quarters.
+
+    >>> nearly_all(6, 8), nearly_all(3, 4), nearly_all(5, 8)
+    (True, False, False)
+    """
+    return length >= 4 and 4 * length >= 3 * of
 
 
 @compiled
@@ -331,7 +343,7 @@ def word_ranges(
 
     Typed word i matches the words of `ranges[owner[i]:owner[i + 1]]`. The first range is the word as typed, empty if it
     is not indexed. For a word of `corrected_from` characters or more, the other ranges are the words at most one edit
-    away, ascending. The last typed word matches as a prefix.
+    away, ascending. The last typed word matches as a prefix. The first character of a short word is not edited.
     """
     (_, begin, end), _ = trie
     cuts = _split_words(typed)
@@ -349,7 +361,8 @@ def word_ranges(
         itself[0] = low, high
         ranges = np.concatenate((ranges, itself))
         if len(part) >= corrected_from and budget > 0:
-            close, visits = within_edits(trie, part, 1, 0, whole, budget)
+            kept = _int64(len(part) < FIRST_EDITED)
+            close, visits = within_edits(trie, part, 1, kept, whole, budget)
             budget -= visits
             ranges = np.concatenate((ranges, close))
         owner[word + 1] = len(ranges)
@@ -359,10 +372,10 @@ def word_ranges(
 
 
 @compiled
-def known_words(trie: Trie, typed: NDArray[np.int32], least: int) -> NDArray[np.int64]:
+def known_words(trie: Trie, typed: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return the range of indexed words that each typed word equals; the last typed word matches as a prefix.
 
-    If no word starts with the last typed word, its longest prefix that matches is used if it has `least` characters.
+    If no word starts with the last typed word, its longest prefix that matches is used if it is `nearly_all` of it.
     """
     (_, begin, end), _ = trie
     cuts = _split_words(typed)
@@ -373,7 +386,7 @@ def known_words(trie: Trie, typed: NDArray[np.int32], least: int) -> NDArray[np.
         if word < len(cuts) - 1:
             if length == len(part) and end[low] - begin[low] == length:
                 ranges[word] = low, low + 1
-        elif length == len(part) or length >= least:
+        elif length == len(part) or nearly_all(length, len(part)):
             ranges[word] = low, high
     return ranges
 

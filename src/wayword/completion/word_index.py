@@ -33,7 +33,7 @@ TOO_COMMON, MAX_SHARING = 5000, 1 << 13
 """Similarity ignores words of more than `TOO_COMMON` texts, and uses the rarest, up to `MAX_SHARING` texts in all."""
 MOST_SIMILAR, SHARPNESS = 50, 4
 """Largest number of similar texts, and the power of the relative similarity that is a text's weight."""
-CORRECTED_FROM = 3
+CORRECTED_FROM = 4
 """Shorter words are not corrected: one edit turns nearly any of them into any other."""
 Arrays = tuple[NDArray[Any], ...]
 """(offsets, values) of `CompressedRows`."""
@@ -93,13 +93,13 @@ class WordIndex:
     def containing(self, typed: NDArray[np.int32], *, corrected: bool) -> NDArray[np.int64]:
         """Return the texts that contain every typed word, the last as a prefix of a word; ascending.
 
-        With `corrected`, words of three characters or more may be one edit away, and only the texts that need the
+        With `corrected`, words of four characters or more may be one edit away, and only the texts that need the
         fewest corrected words are returned.
 
         >>> index = WordIndex.build(["video call", "video player"])
         >>> index.containing(code_points(["player vid"]).values, corrected=False)
         array([1])
-        >>> index.containing(code_points(["plyer vdi"]).values, corrected=True)
+        >>> index.containing(code_points(["plyer vdie"]).values, corrected=True)
         array([1])
         """
         corrected_from = CORRECTED_FROM if corrected else len(typed) + 1
@@ -126,7 +126,7 @@ class WordIndex:
         >>> query.tolist(), (100 * weight).round().tolist()
         ([1, 2], [100.0, 52.0])
         """
-        ranges = known_words(self._trie, typed, CORRECTED_FROM)
+        ranges = known_words(self._trie, typed)
         return _most_similar(self.texts.arrays, self.contents.arrays, self._squared_idf, ranges)
 
 

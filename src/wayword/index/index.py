@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from wayword.completion.popular import PopularRetriever
     from wayword.index.pages import Pages
 
-FORMAT = 6
+FORMAT = 7
 ABOUT, LIVE, PAGES, SEARCHES = "about.json", "live", "pages", "searches.npy"
 MANY = 20
 _OPENING = Lock()

@@ -5,7 +5,6 @@ const SOURCES = {
   typo: "A typing mistake in the text was corrected.",
   words: "No query starts with the text; queries with its words in any order were searched.",
   similar: "No query has all of these words; queries that share the rarest of them were searched.",
-  shorter: "No query starts with all of the text; the longest known part of its beginning was used.",
   pinned: "It is pinned to this text.",
   popular: "Many people search for it.",
 };
