@@ -132,7 +132,7 @@ class Knows:
     def complete(self, contexts: pa.Table, k: int, *, mode: str = "any") -> Candidates:
         """See `Policy.complete`. With each text, all texts on the way to it are among the contexts."""
         policy = replace(self.policy, survival=None)
-        intents = policy.retriever.intents(contexts)
+        intents = policy.intents(contexts)
         typed = code_points(contexts[PREFIX].to_pylist())
         members = policy.members(contexts, intents, typed.lengths)
         pool = policy.pool(contexts, intents, k, mode)

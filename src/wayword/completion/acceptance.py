@@ -41,6 +41,10 @@ class Acceptance:
 
     coefficients: NDArray[np.float64]
     reading: NDArray[np.float64]
+    careless: float = 0.15
+    """Share of people who take whatever they read."""
+    strict: float = 0.2
+    """Share of people who accept their own query only."""
 
     def probability(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return a(q | x, q̄) of pairs of different suggestions, given their features (pairs × features)."""
@@ -100,7 +104,7 @@ class Acceptance:
 
 
 PRIOR = Acceptance(
-    np.array([-5.3, 0.5, 1.5, 1.5, 3.0, -0.5]),
-    0.8 * np.arange(1, POSITIONS + 1, dtype=np.float64) ** -0.5,
+    np.array([-6.0, 1.2, 1.25, 1.25, 3.5, -0.5]),
+    0.85 * np.arange(1, POSITIONS + 1, dtype=np.float64) ** -0.9,
 )
 """The model for logs without events of what was shown and taken; docs/acceptance.md gives the reasons."""

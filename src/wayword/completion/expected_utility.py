@@ -77,6 +77,25 @@ class Intents:
             np.r_[one.typed_query, other.typed_query],
         )
 
+    def extended(self, members: WeightedRows, typed_probability: NDArray[np.float32]) -> "Intents":
+        """Return the contexts with further members, which do not continue the text."""
+        contexts = len(self.members)
+        added = Intents(
+            members,
+            np.zeros(contexts, np.int8),
+            np.zeros(len(members.values), np.bool_),
+            typed_probability,
+            np.zeros(contexts, np.int32),
+        )
+        both = np.stack([np.arange(contexts), contexts + np.arange(contexts)], axis=1).ravel()
+        twice = Intents.concatenate(self, added).take(both)
+        return replace(
+            twice,
+            members=replace(twice.members, offsets=twice.members.offsets[::2]),
+            source=self.source,
+            typed_query=self.typed_query,
+        )
+
     def take(self, rows: NDArray[np.int64]) -> "Intents":
         """Return these contexts, in this order."""
         _, at = CompressedRows(self.members.offsets, np.arange(len(self.members.values))).take(rows)

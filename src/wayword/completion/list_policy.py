@@ -21,7 +21,7 @@ from wayword.completion.typing_outcomes import Slots
 from wayword.logs.contexts import PREFIX
 from wayword.numba_jit import compiled
 from wayword.request import ANY, PREFIXED
-from wayword.store.compressed_rows import CompressedRows
+from wayword.store.compressed_rows import CompressedRows, WeightedRows
 from wayword.text_arrays import begins, characters
 
 USEFUL, PROBABLE = 40, 24
@@ -30,6 +30,8 @@ FEWEST, EACH = 10, 3
 """Where few queries are intended, fewer useful ones: so many, and so many more for each intended query."""
 TYPED_AGAIN = 0.5
 """Share of a query's characters that have to be typed again, at least, by somebody whose text does not begin it."""
+INSIDE = 0.1
+"""Share of those who intend "video player" that type "player" first."""
 TEXTS_AT_ONCE = 64
 PSEUDO_SEARCHES = 2.0
 """Searches of average success that are added to those of each query, to estimate its own success."""
@@ -73,6 +75,8 @@ class Takers:
     """What a search for q̄ finds, relative to the average search."""
     saved: NDArray[np.float64]
     """λ · saved(x, q̄)."""
+    careless: NDArray[np.float64]
+    """By suggestion: what those find who take whatever they read."""
 
     def value(self, place: int) -> NDArray[np.float64]:
         """Return the part of each intended query in the value of the suggestion at a place, from 0."""
@@ -97,7 +101,7 @@ class ListPolicy:
 
     def complete(self, contexts: pa.Table, k: int, *, mode: str = ANY) -> Candidates:
         """See `Policy.complete`."""
-        intents = self.retriever.intents(contexts)
+        intents = self.intents(contexts)
         typed = code_points(contexts[PREFIX].to_pylist())
         members = self.members(contexts, intents, typed.lengths)
         pool = self.pool(contexts, intents, k, mode)
@@ -110,7 +114,7 @@ class ListPolicy:
     def declined(self, contexts: pa.Table) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Return the intended queries of all texts, and the probability that somebody who intends each takes nothing of
         the list for this text."""
-        intents = self.retriever.intents(contexts)
+        intents = self.intents(contexts)
         typed = code_points(contexts[PREFIX].to_pylist())
         members = self.members(contexts, intents, typed.lengths)
         pool = self.pool(contexts, intents, SHOWN, ANY)
@@ -128,6 +132,29 @@ class ListPolicy:
         average = max(float(own.sum()), 1e-12) / max(float(self.searches.sum()), 1e-12)
         rate = (own + PSEUDO_SEARCHES * average) / (self.searches + PSEUDO_SEARCHES)
         return (rate / average).astype(np.float32)
+
+    def intents(self, contexts: pa.Table) -> Intents:
+        """Return the queries that people who typed each text may intend.
+
+        A word that is a query itself may also be all that somebody has typed of a query that has it later: "player" of
+        "video player". `INSIDE` of its people begin with that word.
+        """
+        intents = self.retriever.intents(contexts)
+        prefixes = contexts[PREFIX].to_pylist()
+        exact = intents.source == SOURCES.index("graph")
+        words = [
+            row for row in np.flatnonzero((intents.typed_query >= 0) & exact).tolist() if " " not in prefixes[row]
+        ]
+        found = [self.retriever.matcher.inside(prefixes[row]) for row in words]
+        query = np.concatenate([*found, np.zeros(0, np.int32)])
+        if not len(query):
+            return intents
+        lengths = np.zeros(len(prefixes), np.int64)
+        lengths[words] = [len(of_word) for of_word in found]
+        weight = (INSIDE * self.retriever.prefix_probability[query]).astype(np.float32)
+        return intents.extended(
+            WeightedRows.from_lengths(query, lengths, weight), np.full(len(query), INSIDE, np.float32)
+        )
 
     def members(self, contexts: pa.Table, intents: Intents, typed: NDArray[np.int64]) -> Members:
         """Return the queries that people who typed each text intend.
@@ -156,13 +183,13 @@ class ListPolicy:
                 self.retriever.graph.demand.arrays,
                 self.retriever.own_utility,
             )
+        onward = (intents.continues & (intents.source == SOURCES.index("graph"))[rows.owner])[weight > 0]
         rows, weight = rows.select(weight > 0), weight[weight > 0]
         total = np.bincount(rows.owner, weights=weight, minlength=len(rows))
         length = self.queries.lengths[rows.values]
         left = np.maximum(length - shortest[rows.owner], 0)
+        left = np.where(~onward, np.maximum(left, length * TYPED_AGAIN), left)
         left[rows.values == intents.typed_query[rows.owner]] = 0  # all is typed
-        guessed = (intents.source != SOURCES.index("graph"))[rows.owner]
-        left = np.where(guessed, np.maximum(left, length * TYPED_AGAIN), left)
         return Members(
             CompressedRows(rows.offsets, rows.values),
             (weight / total[rows.owner]).astype(np.float32),
@@ -170,9 +197,12 @@ class ListPolicy:
         )
 
     def _branching(self, intents: Intents, typed: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the length of the shortest text that the same queries continue: such texts share a list."""
+        """Return the length of the shortest text that the same queries continue: such texts share a list.
+
+        A text that is a query has a list of its own.
+        """
         rows = intents.members
-        known = (rows.lengths > 0) & (intents.source == SOURCES.index("graph"))
+        known = (rows.lengths > 0) & (intents.source == SOURCES.index("graph")) & (intents.typed_query < 0)
         at = np.flatnonzero(known)
         matchable = self.retriever.matcher.matchable
         first = np.searchsorted(matchable, rows.values[rows.offsets[at]])
@@ -237,7 +267,13 @@ class ListPolicy:
         worth = self.worth[members.rows.values]
         corrected = np.isin(intents.source, CORRECTED)
         factors = self._factors(contexts)
-        model = (self.acceptance.coefficients, self.acceptance.reading_at(k), self.keystroke_value)
+        model = (
+            self.acceptance.coefficients,
+            self.acceptance.reading_at(k),
+            self.keystroke_value,
+            self.acceptance.careless,
+            self.acceptance.strict,
+        )
         queries, demand = self.queries.arrays(self.searches), self.retriever.graph.demand.arrays
 
         def fill(first: int) -> None:
@@ -265,7 +301,7 @@ class ListPolicy:
 
     def takers(self, contexts: pa.Table, listed: NDArray[np.int32]) -> "Takers":
         """Return who takes each suggestion of a list that is shown for a single text."""
-        intents = self.retriever.intents(contexts)
+        intents = self.intents(contexts)
         typed = code_points(contexts[PREFIX].to_pylist())
         members = self.members(contexts, intents, typed.lengths)
         with self._scratch() as scratch:
@@ -285,7 +321,18 @@ class ListPolicy:
         reached = np.cumprod(np.hstack([np.ones((len(read), 1)), 1 - read]), axis=1)[:, :-1]
         worth = self.worth[members.rows.values].astype(np.float64)
         saved = self.keystroke_value * members.saved.astype(np.float64)
-        return Takers(members.rows.values, members.probability, reached * read, utility, worth, saved)
+        careless = self.acceptance.careless if typed.lengths[0] == 1 else 0.0
+        reading = self.acceptance.reading_at(len(listed))
+        found = (members.probability * worth) @ utility
+        return Takers(
+            members.rows.values,
+            (1.0 - careless) * members.probability,
+            reached * read,
+            utility,
+            worth,
+            saved,
+            careless * reading * np.cumprod(np.r_[1.0, 1.0 - reading])[:-1] * found,
+        )
 
     def _factors(self, contexts: pa.Table) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
         if self.retriever.documents_in:

@@ -8,6 +8,10 @@ Members are the intended queries q̄ of a text with P(q̄ | x); the pool are the
 what taking a suggestion is worth beyond typing on; worth(q̄) is what a search for q̄ finds, relative to the average
 search. Everything is computed from two dense matrices, members × pool: acceptance a and gain.
 
+A few people take whatever they read (`Acceptance.careless`). They take it from the first list that they see, that of
+the first character, and would take something else if it were not there. So they count there as one more member, who
+accepts everything, with the gain Σ_q̄ P(q̄ | x) · worth(q̄) · û(q | q̄): what they find.
+
 The list is built greedily by marginal value, and then improved: a suggestion is moved to another place, removed,
 inserted or replaced, while this increases V. With S_j = Π_{i<j} (1 − r_i a_i), the share of a member's people who reach
 position j, and F_j, the value of what follows position j for those who reach it, a replacement of position j by c is
@@ -37,6 +41,7 @@ EXPECTED = 0.9
 """The most probable intended query is listed if the list keeps this share of its value: people look for it."""
 SHOWN = 10
 """Suggestions of a list that people see: the list is the best of this length."""
+SPACE = 32
 SMALL = 0.02
 """The share at which the logarithmic scale of features begins; see `log_share`."""
 
@@ -64,13 +69,13 @@ def best_lists(
 
     members: offsets, query, P(q̄ | x), saved, worth; pool: offsets, query, core;
     typed: code points of the texts; queries: words, pages by rank, code points, group, searches;
-    model: coefficients, reading, keystroke value; scratch: arrays of zeros for words and documents.
+    model: coefficients, reading, keystroke value, share of careless people; scratch: arrays of zeros for words and documents.
     Rows of different lengths are given as offsets, values and weights.
     """
     member_offsets, member_query, probability, saved, worth = members
     pool_offsets, pool_query, core = pool
     words, pages, spelling, group, searches = queries
-    coefficients, reading, keystroke_value = model
+    coefficients, reading, keystroke_value, careless, strict = model
     for text in range(first, last):
         m0, m1 = member_offsets[text], member_offsets[text + 1]
         c0, c1 = pool_offsets[text], pool_offsets[text + 1]
@@ -91,11 +96,17 @@ def best_lists(
             coefficients,
             scratch[0],
         )
+        chance, found = probability[m0:m1], np.zeros(c1 - c0)
         for m in range(m1 - m0):
             for c in range(c1 - c0):
+                found[c] += chance[m] * worth[m0 + m] * gain[m, c]
                 gain[m, c] = worth[m0 + m] * (gain[m, c] - 1.0) + keystroke_value * saved[m0 + m]
+        first_list = typed[0][text + 1] - typed[0][text] == 1
+        chance, accepted, gain = _with_kinds(
+            chance, accepted, gain, found, careless if first_list else 0.0, strict, group, member_query[m0:m1], suggested
+        )
         filled = optimise(
-            probability[m0:m1],
+            chance,
             accepted,
             gain,
             reading,
@@ -200,6 +211,47 @@ def acceptance_of_slots(
 
 
 @subroutine
+def _with_kinds(
+    probability: Any,
+    accepted: Any,
+    gain: Any,
+    found: Any,
+    careless: Any,
+    strict: Any,
+    group: Any,
+    intended: Any,
+    suggested: Any,
+) -> Any:
+    """Add those who take whatever they read, and those who accept their own query only, as members; see the top of the
+    file. Of the latter, only members whose query may be suggested matter."""
+    members, n = accepted.shape
+    own = np.full(members, -1, np.int64)
+    count = 0
+    for m in range(members):
+        for c in range(n):
+            if group[suggested[c]] == group[intended[m]]:
+                own[m] = c
+                count += 1
+                break
+    chance = np.empty(members + count + 1, np.float32)
+    accepts = np.zeros((members + count + 1, n), np.float32)
+    gains = np.zeros((members + count + 1, n), np.float32)
+    at = members
+    for m in range(members):
+        chance[m] = (1.0 - careless) * (1.0 - strict) * probability[m]
+        for c in range(n):
+            accepts[m, c], gains[m, c] = accepted[m, c], gain[m, c]
+        if own[m] >= 0:
+            chance[at] = (1.0 - careless) * strict * probability[m]
+            accepts[at, own[m]], gains[at, own[m]] = 1.0, gain[m, own[m]]
+            at += 1
+    chance[at] = careless
+    for c in range(n):
+        accepts[at, c], gains[at, c] = 1.0, found[c]
+    return chance, accepts, gains
+
+
+@subroutine
 def lay_out(intended: Any, demand: Any, wanted: Any) -> None:
     """Write the demand of an intended query into `wanted`, by document."""
     offsets, document, rate = demand
@@ -235,20 +287,39 @@ def log_share(share: Any) -> Any:
 
 
 @subroutine
+def has_typed_words(typed: Any, begin: Any, end: Any, code: Any, first: Any, last: Any) -> Any:
+    """Return whether each word of the text `typed[begin:end]` begins a word of the query `code[first:last]`."""
+    word = begin
+    while word < end:
+        length = 0
+        while word + length < end and typed[word + length] != SPACE:
+            length += 1
+        at, found = first, False
+        while at + length <= last and not found:
+            same = 0
+            while same < length and code[at + same] == typed[word + same]:
+                same += 1
+            found = same == length
+            while at < last and code[at] != SPACE:
+                at += 1
+            at += 1
+        if not found:
+            return False
+        word += length + 1
+    return True
+
+
+@subroutine
 def _continues(typed: Any, text: Any, spelling: Any, suggested: Any) -> Any:
-    """Return whether each suggested query begins with the typed text."""
+    """Return whether each suggested query has the typed words."""
     typed_offsets, typed_code = typed
-    spelling_offsets, code = spelling
-    begin, length = typed_offsets[text], typed_offsets[text + 1] - typed_offsets[text]
+    offsets, code = spelling
     result = np.zeros(len(suggested), np.bool_)
     for c in range(len(suggested)):
-        start = spelling_offsets[suggested[c]]
-        if spelling_offsets[suggested[c] + 1] - start < length:
-            continue
-        same = 0
-        while same < length and code[start + same] == typed_code[begin + same]:
-            same += 1
-        result[c] = same == length
+        q = suggested[c]
+        result[c] = has_typed_words(
+            typed_code, typed_offsets[text], typed_offsets[text + 1], code, offsets[q], offsets[q + 1]
+        )
     return result
 
 

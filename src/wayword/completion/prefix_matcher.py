@@ -113,6 +113,18 @@ class PrefixMatcher:
             self.matchable[expand_ranges(ranges)], ranges[:, 1] - ranges[:, 0]
         )
 
+    def inside(self, prefix: str) -> NDArray[np.int32]:
+        """Return the queries that contain every typed word, the last as a prefix of a word, but do not start with them.
+
+        >>> matcher = PrefixMatcher.build(["player", "player stand", "video player"], np.ones(3, bool))
+        >>> matcher.inside("player").tolist()
+        [2]
+        """
+        typed = code_points_of(prefix)
+        _, low, high, _ = walk(self._trie, typed)
+        rows = self._words.containing(typed, corrected=False)
+        return self.matchable[rows[(rows < low) | (rows >= high)]]
+
     def strategies(self, prefix: str) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.float32]]]:
         """Run all strategies, whether or not an earlier one succeeds: (source, rows, weights) of each."""
         return self._strategies(code_points_of(prefix))
