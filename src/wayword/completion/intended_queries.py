@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from wayword.completion.acceptance_data import AcceptanceData
-from wayword.completion.acceptance_fit import Fit, fit, reading_of
+from wayword.completion.acceptance_fit import Fit, fit
 from wayword.completion.acceptance_likelihood import likelihood
 from wayword.store.compressed_rows import WeightedRows
 
@@ -78,7 +78,7 @@ def _intended_searches(
 ) -> Floats:
     """Update the numbers of searches with acceptance as it is."""
     rows, owner = data.candidates, data.candidates.owner
-    at = likelihood(data, reading_of(fitted.parameters), fitted.coefficients.copy())
+    at = likelihood(data, fitted.shifted)
     used = counted[owner] & (rows.values >= 0) & (at.posterior > 0)
     query, owner, posterior = rows.values[used], owner[used], at.posterior[used]
     by_search = posterior / searches[query]
@@ -98,7 +98,7 @@ def intended_queries(data: AcceptanceData, fitted: Fit) -> pa.Table:
     of a text are left out.
     """
     rows, owner = data.candidates, data.candidates.owner
-    posterior = likelihood(data, reading_of(fitted.parameters), fitted.coefficients.copy()).posterior
+    posterior = likelihood(data, fitted.shifted).posterior
     known = data.search_id.is_valid().to_numpy(zero_copy_only=False)
     used = (data.took & known & taken_is_issued(data))[owner] & (rows.values >= 0) & (posterior >= LEAST)
     query, owner, posterior = rows.values[used], owner[used], posterior[used]
