@@ -1,5 +1,7 @@
 """Lists shown and taken, drawn from the model itself in a small shop of texts."""
 
+from copy import copy
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -151,8 +153,15 @@ class Drawing:
             part.ravel() for part in np.meshgrid(np.arange(n), np.arange(n), indexing="ij")
         )
         no = np.zeros(n * n, np.bool_)
-        pairs = features(intended.astype(np.int32), suggested.astype(np.int32), no, no, universe.compared)
-        self.logit = (pairs @ model.coefficients).reshape(n, n)
+        self.pairs = features(
+            intended.astype(np.int32), suggested.astype(np.int32), no, no, universe.compared
+        )
+
+    def by(self, model: Acceptance) -> "Drawing":
+        """The same lists for people of another model."""
+        other = copy(self)
+        other.model = model
+        return other
 
     def draw(
         self,
@@ -191,7 +200,8 @@ class Drawing:
             items = policy[prefix]
         wrong = misspells[session]
         continues = (items >= low[:, None]) & (items < high[:, None]) & ~wrong[:, None]
-        logit = self.logit[intended[session][:, None], items] + self.model.coefficients[1] * continues
+        of_pairs = (self.pairs @ self.model.coefficients).reshape(n, n)
+        logit = of_pairs[intended[session][:, None], items] + self.model.coefficients[1] * continues
         logit += self.model.coefficients[5] * wrong[:, None]
         same = items == intended[session][:, None]
         careless = rng.random(sessions) < self.model.careless

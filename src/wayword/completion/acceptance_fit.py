@@ -8,8 +8,7 @@ observation:
 
     covariance = (H + Λ)⁻¹ (S + Λ) (H + Λ)⁻¹      H: minus the Hessian, S: Σ score · scoreᵀ, Λ: the prior's precision
 
-log U, by which κ is multiplied, depends on r. It is computed with the r of the last fit, and the fit is repeated until
-both agree. Intervals do not include that U is estimated.
+log U, by which κ is multiplied, depends on r. It is computed with the r of the round before. Intervals do not include that U is estimated.
 """
 
 from dataclasses import dataclass, replace
@@ -36,10 +35,13 @@ what differs most. Lists of most popular completion hold only queries that conti
 from `continues`: what they say is then taken to hold for other suggestions too."""
 MOST_PASSES = 60
 LONGEST_STEP = 2.0
-CONVERGED = 1e-7
+CONVERGED = 1e-5
 """The search ends when a step promises to increase log L by less."""
-ROUNDS = (1.0, 1e-2, CONVERGED, CONVERGED)
-"""The same for each round of a fit; after each U is computed again."""
+ROUNDS = ((0.1, 1.0), (1.0, 1e-2), (1.0, CONVERGED))
+"""Rounds of a fit: the share of the sessions, which are in random order, and when the search ends. U is computed before
+each round; one more would move no parameter by a hundredth of its standard error."""
+LEAST_SAMPLED = 1000
+"""A part of the sessions is used only if it has so many."""
 WITHIN = 1.959963984540054
 """95 % of a normal distribution are within so many standard deviations."""
 
@@ -216,9 +218,11 @@ class Point:
     log_likelihood: float
 
 
-def evaluate(data: AcceptanceData, parameters: Floats, unread: Floats | None = None) -> Point:
-    """Evaluate the penalised log-likelihood; `unread` is log U of each item, by default that of the parameters."""
-    at = likelihood(data, model_of(parameters), unread)
+def evaluate(
+    data: AcceptanceData, parameters: Floats, unread: Floats | None = None, sessions: int | None = None
+) -> Point:
+    """Evaluate the penalised log-likelihood; for `unread` and `sessions` see `likelihood`."""
+    at = likelihood(data, model_of(parameters), unread, sessions)
     gradient, hessian, outer = _by_parameters(at, parameters)
     kinds = len(data.kinds)
     away, weight = parameters - starting_point(kinds), precision(kinds)
@@ -248,12 +252,12 @@ def fit(data: AcceptanceData, start: Floats | None = None) -> Fit:
     kinds = len(data.kinds)
     parameters = starting_point(kinds) if start is None else start
     passes = 0
-    for enough in ROUNDS:
-        unread = log_unread(data, reading_of(parameters))
-        parameters, point, used, converged = _climb(data, parameters, unread, enough)
+    for share, enough in ROUNDS:
+        sessions = round(share * data.sessions)
+        if share < 1 and (start is not None or sessions < LEAST_SAMPLED):
+            continue
+        parameters, point, used, converged = _climb(data, parameters, sessions, enough)
         passes += used
-        if enough == CONVERGED and used == 1:
-            break
     weight = np.diag(precision(kinds))
     inverse = np.linalg.inv(_positive(-point.hessian, point.outer + weight))
     return Fit(
@@ -270,18 +274,19 @@ def fit(data: AcceptanceData, start: Floats | None = None) -> Fit:
 
 
 def _climb(
-    data: AcceptanceData, parameters: Floats, unread: Floats, enough: float
+    data: AcceptanceData, parameters: Floats, sessions: int, enough: float
 ) -> tuple[Floats, Point, int, bool]:
-    """Find the maximum for given U, until a step promises less than `enough`; return also the passes and whether it
-    was found."""
-    point, passes = evaluate(data, parameters, unread), 1
+    """Find the maximum for U as it is at the start, until a step promises less than `enough`; return also the number of
+    passes and whether the maximum was found."""
+    unread = log_unread(data, reading_of(parameters))
+    point, passes = evaluate(data, parameters, unread, sessions), 1
     while passes < MOST_PASSES:
         step = _step(point)
         if point.gradient @ step < enough:
             return parameters, point, passes, True
         length = 1.0
         while True:
-            trial = evaluate(data, parameters + length * step, unread)
+            trial = evaluate(data, parameters + length * step, unread, sessions)
             passes += 1
             if trial.value >= point.value or passes >= MOST_PASSES:
                 break

@@ -49,14 +49,18 @@ class Likelihood:
     by_session: Floats
 
 
-def likelihood(data: AcceptanceData, model: Acceptance, unread: Floats | None = None) -> Likelihood:
+def likelihood(
+    data: AcceptanceData, model: Acceptance, unread: Floats | None = None, sessions: int | None = None
+) -> Likelihood:
     """Evaluate at a model whose coefficients are those of `FEATURES` and, after them, of the context's values.
 
-    `unread` is log U of each item, by default that of the model's reading.
+    `unread` is log U of each item, by default that of the model's reading. Only the first `sessions` count, by default
+    all.
     """
     size = POSITIONS + len(model.coefficients) + 2
-    blocks = max(min(BLOCKS, data.sessions // 500), 1)
-    bounds = _bounds(data, blocks)
+    sessions = data.sessions if sessions is None else sessions
+    blocks = max(min(BLOCKS, sessions // 500), 1)
+    bounds = _bounds(data, blocks, sessions)
     posterior, by_session = np.zeros(len(data.candidates.values)), np.zeros(data.sessions)
     parts = [(np.zeros(size), np.zeros((size, size)), np.zeros((size, size))) for _ in range(blocks)]
     arrays, values = _arrays(data, model, unread), _values(model)
@@ -110,11 +114,11 @@ def _values(model: Acceptance) -> tuple[Any, ...]:
     return model.reading_at(POSITIONS), model.coefficients.astype(np.float64), float(model.careless)
 
 
-def _bounds(data: AcceptanceData, blocks: int) -> NDArray[np.int64]:
-    """Cut the sessions into parts of about equal work."""
-    work = np.cumsum(data.candidates.lengths * data.columns.lengths + 1)
-    inner = np.searchsorted(work, work[-1] * np.arange(1, blocks) / blocks) if data.sessions else []
-    return np.r_[0, inner, data.sessions].astype(np.int64)
+def _bounds(data: AcceptanceData, blocks: int, sessions: int) -> NDArray[np.int64]:
+    """Cut the first sessions into parts of about equal work."""
+    work = np.cumsum((data.candidates.lengths * data.columns.lengths + 1)[:sessions])
+    inner = np.searchsorted(work, work[-1] * np.arange(1, blocks) / blocks) if sessions else []
+    return np.r_[0, inner, sessions].astype(np.int64)
 
 
 @compiled
@@ -223,9 +227,8 @@ def accumulate(
     list_offsets = lists[0]
     width = len(coefficients)
     size = POSITIONS + width + 2
-    f = np.zeros(width)
     score, own = np.zeros(size), np.zeros(size)
-    second, cross = np.zeros(POSITIONS), np.zeros((POSITIONS, width + 1))
+    cross = np.zeros((POSITIONS, width + 1))
     for session in range(first, last):
         m0, m1 = member_offsets[session], member_offsets[session + 1]
         if m0 == m1:
@@ -260,16 +263,16 @@ def accumulate(
             posterior[m] = weight + anyhow * probability[m] / mass
             if weight < NEGLIGIBLE:
                 continue
-            own[:], second[:], cross[:], by_column[:] = 0.0, 0.0, 0.0, 0.0
+            own[:], by_column[:] = 0.0, 0.0
             own[size - 1] = -careless
-            _of_lists(session, m - m0, arrays, weight, reading, accepted, own, second, cross, by_column, hessian)
-            _of_columns(session, m - m0, arrays, weight, by_column, f, own, hessian)
-            _add_candidate(weight, own, second, cross, score, hessian)
+            _of_lists(session, m - m0, arrays, weight, reading, accepted, own, cross, by_column, hessian)
+            _of_columns(session, m - m0, arrays, weight, by_column, own, hessian)
+            _add_candidate(weight, own, score, hessian)
         if anyhow >= NEGLIGIBLE:
-            own[:], second[:], cross[:] = 0.0, 0.0, 0.0
+            own[:] = 0.0
             own[size - 1] = 1.0 - careless
-            _of_careless(session, lists, reading, own, second)
-            _add_candidate(anyhow, own, second, cross, score, hessian)
+            _of_careless(session, lists, anyhow, reading, own, hessian)
+            _add_candidate(anyhow, own, score, hessian)
         hessian[size - 1, size - 1] -= careless * (1.0 - careless)
         for a in range(size):
             gradient[a] += score[a]
@@ -277,6 +280,9 @@ def accumulate(
                 product = score[a] * score[b]
                 outer[a, b] += product
                 hessian[a, b] -= product
+    for a in range(POSITIONS):
+        for b in range(width + 1):
+            hessian[POSITIONS + b, a] += cross[a, b]
     for a in range(size):
         for b in range(a):
             outer[b, a] = outer[a, b]
@@ -284,20 +290,18 @@ def accumulate(
 
 
 @subroutine
-def _add_candidate(weight: Any, own: Any, second: Any, cross: Any, score: Any, hessian: Any) -> None:
-    """Add a candidate's derivatives, weighted by its posterior, to those of its session."""
-    for a in range(POSITIONS):
-        hessian[a, a] += weight * second[a]
-        for b in range(cross.shape[1]):
-            hessian[POSITIONS + b, a] += weight * cross[a, b]
+def _add_candidate(weight: Any, own: Any, score: Any, hessian: Any) -> None:
+    """Add a candidate's score, weighted by its posterior, to that of its session."""
     for a in range(len(own)):
-        score[a] += weight * own[a]
-        for b in range(a + 1):
-            hessian[a, b] += weight * own[a] * own[b]
+        if own[a] != 0.0:
+            weighted = weight * own[a]
+            score[a] += weighted
+            for b in range(a + 1):
+                hessian[a, b] += weighted * own[b]
 
 
 @subroutine
-def _of_careless(session: Any, lists: Any, reading: Any, own: Any, second: Any) -> None:
+def _of_careless(session: Any, lists: Any, weight: Any, reading: Any, own: Any, hessian: Any) -> None:
     """Add the derivatives of careless people by ρ."""
     list_offsets, item_offsets, _, taken = lists
     for one in range(list_offsets[session], list_offsets[session + 1]):
@@ -308,7 +312,7 @@ def _of_careless(session: Any, lists: Any, reading: Any, own: Any, second: Any) 
                 break
             inverse = 1.0 / max(1.0 - reading[j], 1e-12)
             own[j] -= reading[j] * inverse
-            second[j] -= reading[j] * inverse * inverse
+            hessian[j, j] -= weight * reading[j] * inverse * inverse
 
 
 @subroutine
@@ -320,14 +324,15 @@ def _of_lists(
     reading: Any,
     accepted: Any,
     own: Any,
-    second: Any,
     cross: Any,
     by_column: Any,
     hessian: Any,
 ) -> None:
-    """Add the derivatives of a candidate: first and second ones by ρ and κ (`own`, `second`, `hessian`) and by the logit
-    of each column, also mixed with κ (`by_column`), and mixed ones by ρ and β or κ (`cross`)."""
-    _, (column_offsets, continues, corrected), lists, (starts, compared, same), kind, (unread, factors) = arrays
+    """Add the derivatives of a candidate: first ones by ρ and κ (`own`), second ones by them, weighted (`hessian`), and
+    by ρ and β or κ (`cross`), and by the logit of each column: first, second, and mixed with κ (`by_column`)."""
+    _, (column_offsets, continues, corrected), lists, (starts, compared, same), kind, (unread, factors) = (
+        arrays
+    )
     list_offsets, item_offsets, item, taken = lists
     begin = column_offsets[session]
     base = starts[session] + member * (column_offsets[session + 1] - begin)
@@ -340,26 +345,19 @@ def _of_lists(
             accept = _again(accepted[member, c], factors[i])
             declined = 1.0 - accept
             chosen = i - item_offsets[one] + 1 == taken[one]
-            t = reading[j] * accept
-            inverse = 1.0 / max(1.0 - t, 1e-12)
-            ratio = t * inverse
             if chosen:
                 own[j] += 1.0
                 slope, curve = declined, -accept * declined
             else:
+                t = reading[j] * accept
+                inverse = 1.0 / max(1.0 - t, 1e-12)
+                ratio = t * inverse
                 own[j] -= ratio
-                second[j] -= ratio * inverse
+                hessian[j, j] -= weight * ratio * inverse
                 slope = -ratio * declined
                 curve = slope * (1.0 - 2.0 * accept + ratio * declined)
-            if not same[base + c]:
-                by_column[0, c] += slope
-                by_column[1, c] += curve
-                if u != 0.0:
-                    by_column[2, c] += curve * u
-                    own[again] += slope * u
-                    hessian[again, again] += weight * curve * u * u
-                if not chosen:
-                    both = slope * inverse
+                if not same[base + c]:
+                    both = weight * slope * inverse
                     cross[j, 0] += both
                     if continues[begin + c]:
                         cross[j, 1] += both
@@ -370,50 +368,100 @@ def _of_lists(
                     if kind[session] >= 0:
                         cross[j, 6 + kind[session]] += both
                     cross[j, width] += both * u
+            by_column[0, c] += slope
+            by_column[1, c] += curve
+            if u != 0.0:
+                by_column[2, c] += curve * u
+                own[again] += slope * u
+                hessian[again, again] += weight * curve * u * u
             if chosen:
                 break
 
 
 @subroutine
 def _of_columns(
-    session: Any,
-    member: Any,
-    arrays: Any,
-    weight: Any,
-    by_column: Any,
-    f: Any,
-    own: Any,
-    hessian: Any,
+    session: Any, member: Any, arrays: Any, weight: Any, by_column: Any, own: Any, hessian: Any
 ) -> None:
-    """Turn derivatives by the logits of columns into derivatives by β."""
-    _, (column_offsets, _, _), _, (starts, _, same), _, _ = arrays
+    """Turn derivatives by the logits of columns into derivatives by β. The sums are kept apart for speed."""
+    _, (column_offsets, continues, corrected), _, (starts, compared, same), kind, _ = arrays
     begin, n = column_offsets[session], column_offsets[session + 1] - column_offsets[session]
     base = starts[session] + member * n
-    again = POSITIONS + len(f)
+    first, again = POSITIONS, len(own) - 2
+    slopes, s1, s2, s3, s4, s5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    mixed, m1, m2, m3, m4, m5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    c00, c20, c30, c40, c22, c32, c33, c42, c43, c44 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    c10, c21, c31, c41, c50, c52, c53, c54, c51 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for c in range(n):
-        slope, curve, mixed = by_column[0, c], by_column[1, c], by_column[2, c]
-        if same[base + c] or (slope == 0.0 and curve == 0.0):
+        if same[base + c]:
             continue
-        _fill(f, session, begin + c, base + c, arrays)
-        for a in range(len(f)):
-            if f[a] != 0.0:
-                own[POSITIONS + a] += slope * f[a]
-                hessian[again, POSITIONS + a] += weight * mixed * f[a]
-                for b in range(a + 1):
-                    hessian[POSITIONS + a, POSITIONS + b] += weight * curve * f[a] * f[b]
-
-
-@subroutine
-def _fill(f: Any, session: Any, column: Any, pair: Any, arrays: Any) -> None:
-    """Write the features of a pair into `f`."""
-    _, (_, continues, corrected), _, (_, compared, _), kind, _ = arrays
-    f[:] = 0.0
-    f[0] = 1.0
-    f[1] = 1.0 if continues[column] else 0.0
-    f[2], f[3], f[4] = compared[pair, 0], compared[pair, 1], compared[pair, 2]
-    f[5] = 1.0 if corrected[column] else 0.0
-    if kind[session] >= 0:
-        f[6 + kind[session]] = 1.0
+        slope, curve, with_kept = by_column[0, c], weight * by_column[1, c], weight * by_column[2, c]
+        x = np.float64(compared[base + c, 0])
+        y = np.float64(compared[base + c, 1])
+        z = np.float64(compared[base + c, 2])
+        slopes += slope
+        s2 += slope * x
+        s3 += slope * y
+        s4 += slope * z
+        mixed += with_kept
+        m2 += with_kept * x
+        m3 += with_kept * y
+        m4 += with_kept * z
+        c00 += curve
+        cx, cy, cz = curve * x, curve * y, curve * z
+        c20 += cx
+        c30 += cy
+        c40 += cz
+        c22 += cx * x
+        c32 += cx * y
+        c42 += cx * z
+        c33 += cy * y
+        c43 += cy * z
+        c44 += cz * z
+        if continues[begin + c]:
+            s1 += slope
+            m1 += with_kept
+            c10 += curve
+            c21 += cx
+            c31 += cy
+            c41 += cz
+        if corrected[begin + c]:
+            s5 += slope
+            m5 += with_kept
+            c50 += curve
+            c52 += cx
+            c53 += cy
+            c54 += cz
+            if continues[begin + c]:
+                c51 += curve
+    sums = (slopes, s1, s2, s3, s4, s5)
+    mixes = (mixed, m1, m2, m3, m4, m5)
+    of_constant = (c00, c10, c20, c30, c40, c50)
+    for a in range(6):
+        own[first + a] += sums[a]
+        hessian[again, first + a] += mixes[a]
+        hessian[first + a, first] += of_constant[a]
+    hessian[first + 1, first + 1] += c10
+    hessian[first + 2, first + 1] += c21
+    hessian[first + 2, first + 2] += c22
+    hessian[first + 3, first + 1] += c31
+    hessian[first + 3, first + 2] += c32
+    hessian[first + 3, first + 3] += c33
+    hessian[first + 4, first + 1] += c41
+    hessian[first + 4, first + 2] += c42
+    hessian[first + 4, first + 3] += c43
+    hessian[first + 4, first + 4] += c44
+    hessian[first + 5, first + 1] += c51
+    hessian[first + 5, first + 2] += c52
+    hessian[first + 5, first + 3] += c53
+    hessian[first + 5, first + 4] += c54
+    hessian[first + 5, first + 5] += c50
+    if kind[session] >= 0:  # the shift of the session's context has the derivatives of the constant
+        shift = first + 6 + kind[session]
+        own[shift] += slopes
+        hessian[again, shift] += mixed
+        for a in range(6):
+            hessian[shift, first + a] += of_constant[a]
+        hessian[shift, shift] += c00
 
 
 @compiled
