@@ -203,20 +203,11 @@ class Drawing:
         of_pairs = (self.pairs @ self.model.coefficients).reshape(n, n)
         logit = of_pairs[intended[session][:, None], items] + self.model.coefficients[1] * continues
         logit += self.model.coefficients[5] * wrong[:, None]
-        same = items == intended[session][:, None]
-        careless = rng.random(sessions) < self.model.careless
-        reading = np.broadcast_to(self.model.reading_at(shown), items.shape)
-        display = (session[:, None] * n + items).ravel()
-        if once:
-            read = rng.random(items.shape) < reading
-            accept = sigmoid(logit) * first_true(display, read.ravel()).reshape(items.shape)
-            accept[same | careless[session][:, None]] = 1.0
-            takes = read & (rng.random(items.shape) < accept)
-        else:
-            logit += self.model.kept * sums_before(display, np.log1p(-reading).ravel()).reshape(items.shape)
-            accept = sigmoid(logit)
-            accept[same | careless[session][:, None]] = 1.0
-            takes = rng.random(items.shape) < accept * reading
+        sure = (items == intended[session][:, None]) | (rng.random(sessions) < self.model.careless)[session][
+            :, None
+        ]
+        display = session[:, None] * n + items
+        takes = (self._once if once else self._kept)(rng, logit, sure, display)
         taken = np.where(takes.any(axis=1), takes.argmax(axis=1) + 1, 0)
         ended = np.full(sessions, 99)
         np.minimum.at(ended, session[taken > 0], step[taken > 0])
@@ -239,3 +230,29 @@ class Drawing:
             pa.nulls(len(names), pa.string()),
             rng.random(len(names)),
         )
+
+    def _kept(
+        self,
+        rng: np.random.Generator,
+        logit: NDArray[np.float64],
+        sure: NDArray[np.bool_],
+        display: NDArray[np.int64],
+    ) -> NDArray[np.bool_]:
+        """Which suggestions are taken by the model; equal `display` is the same suggestion of the same session."""
+        reading = np.broadcast_to(self.model.reading_at(logit.shape[1]), logit.shape)
+        unread = sums_before(display.ravel(), np.log1p(-reading).ravel()).reshape(logit.shape)
+        accept = np.where(sure, 1.0, sigmoid(logit + self.model.kept * unread))
+        return np.asarray(rng.random(logit.shape) < accept * reading)
+
+    def _once(
+        self,
+        rng: np.random.Generator,
+        logit: NDArray[np.float64],
+        sure: NDArray[np.bool_],
+        display: NDArray[np.int64],
+    ) -> NDArray[np.bool_]:
+        """Which suggestions are taken if people decide where they read a suggestion first."""
+        read = rng.random(logit.shape) < self.model.reading_at(logit.shape[1])
+        decided = first_true(display.ravel(), read.ravel()).reshape(logit.shape)
+        accept = np.where(sure, 1.0, sigmoid(logit) * decided)
+        return np.asarray(read & (rng.random(logit.shape) < accept))

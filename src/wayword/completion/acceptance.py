@@ -7,8 +7,8 @@ A person who intends the query q̄, has typed x and reads the suggestion q takes
 and reads the suggestion at position j with the probability r_j, which does not increase with j. As a is 1 for the
 intended query, r_j is the probability that somebody whose query stands at position j takes it there.
 
-A few people are careless: they take whatever they read (a = 1). And who has declined a suggestion may remember it: where
-a suggestion was shown before in the same typing session, `kept` · log P(not read yet) is added to the log-odds of a. If
+A few people are careless: they take whatever they read (a = 1). And who has declined a suggestion may keep to it: where
+a suggestion was shown before in the typing session, `kept` · log P(not read yet) is added to the log-odds of a. If
 `kept` is 0, people decide anew at each keystroke; if it is 1, once about each suggestion.
 """
 

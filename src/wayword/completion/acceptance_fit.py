@@ -8,7 +8,8 @@ observation:
 
     covariance = (H + Λ)⁻¹ (S + Λ) (H + Λ)⁻¹      H: minus the Hessian, S: Σ score · scoreᵀ, Λ: the prior's precision
 
-log U, by which κ is multiplied, depends on r. It is computed with the r of the round before. Intervals do not include that U is estimated.
+log U, by which κ is multiplied, depends on r. It is computed with the r of the round before. Intervals do not include
+that U is estimated.
 """
 
 from dataclasses import dataclass, replace
@@ -30,9 +31,9 @@ DEVIATION = {
     "served": 1.5,
     "corrected": 0.5,
 }
-"""Standard deviations of the prior of each γ, of each shift, of κ, of the log-odds of ε and of each β. How readily people take another query is
-what differs most. Lists of most popular completion hold only queries that continue the text, and cannot tell constant
-from `continues`: what they say is then taken to hold for other suggestions too."""
+"""Standard deviations of the prior of each γ, of each shift, of κ, of the log-odds of ε and of each β. How readily
+people take another query is what differs most. Lists of most popular completion hold only queries that continue the
+text, and cannot tell constant from `continues`: what they say is then taken to hold for other suggestions too."""
 MOST_PASSES = 60
 LONGEST_STEP = 2.0
 CONVERGED = 1e-5
@@ -119,7 +120,9 @@ class Fit:
         variance = np.einsum("ij,jk,ik->i", slopes, self.covariance[:POSITIONS, :POSITIONS], slopes)
         learned_reading = 1.0 - variance / (slopes**2 @ (1.0 / weight[:POSITIONS]))
         odds, before = np.log(reading / (1 - reading)), reading_of(start)
-        shares = [("careless", self.parameters[-1], deviation[-1], _sigmoid(start[-1]), worth[-1], learned[-1])]
+        shares = [
+            ("careless", self.parameters[-1], deviation[-1], _sigmoid(start[-1]), worth[-1], learned[-1])
+        ]
         shares += [
             (f"reading {j + 1}", odds[j], np.sqrt(variance[j]), before[j], worth[j], learned_reading[j])
             for j in range(POSITIONS)

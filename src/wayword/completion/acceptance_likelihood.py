@@ -3,9 +3,9 @@
     log L = Σ_sessions log [(1 − ε) Σ_q̄ P(q̄ | x) Π_lists ℓ + ε Σ_q̄ P(q̄ | x) Π_lists ℓ¹]
     ℓ     = Π_j (1 − r_j a_j) if nothing was taken, r_J a_J Π_{j<J} (1 − r_j a_j) if position J was
 
-where ε is the share of careless people, ℓ¹ is ℓ with a = 1, a_j = 1 for one suggestion with q̄, else σ(β · f + κ log U),
-and U is the probability that the suggestion was not read at earlier lists of the session. Indeed, who decides once about
-each suggestion takes one that they have not taken yet with the probability
+where ε is the share of careless people, ℓ¹ is ℓ with a = 1, a_j = 1 for one suggestion with q̄, else
+σ(β · f + κ log U), and U is the probability that the suggestion was not read at earlier lists of the session. Indeed,
+who decides once about each suggestion takes one that they have not taken yet with the probability
 
     r a U / (1 − a (1 − U)) = r σ(logit a + log U)
 
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wayword.completion.acceptance import POSITIONS, Acceptance
+from wayword.completion.acceptance import FEATURES, POSITIONS, Acceptance
 from wayword.completion.acceptance_data import AcceptanceData
 from wayword.completion.acceptance_features import COMPARED
 from wayword.numba_jit import compiled, subroutine
@@ -31,6 +31,7 @@ BLOCKS = 16
 """Sessions are summed in so many parts, in parallel; the sums are the same on any number of cores."""
 NEGLIGIBLE = 1e-10
 """A candidate of this posterior probability has no part in the derivatives."""
+WIDTH = len(FEATURES)
 LEAST_UNREAD = -3.0
 """Least log U: the model of reading is not so exact that one would be sure that a suggestion was read."""
 
@@ -126,7 +127,9 @@ def _log_unread(columns: Any, list_offsets: Any, items: Any, passed: Any, result
     (column_offsets, suggested), (item_offsets, item) = columns, items
     for session in range(len(list_offsets) - 1):
         begin, n = column_offsets[session], column_offsets[session + 1] - column_offsets[session]
-        first = np.zeros(n, np.int64)  # the first column of the same suggestion: these stand beside each other
+        first = np.zeros(
+            n, np.int64
+        )  # the first column of the same suggestion: these stand beside each other
         total = np.zeros(n)
         for c in range(1, n):
             again = suggested[begin + c] == suggested[begin + c - 1]
@@ -222,51 +225,31 @@ def accumulate(
     by_session: Any,
 ) -> None:
     """Add the derivatives of the sessions `first` to `last`; write their posteriors and log-likelihoods."""
-    (member_offsets, probability), (column_offsets, _, _), lists, _, _, (_, factors) = arrays
+    (member_offsets, probability), (column_offsets, _, _), lists, _, kind, _ = arrays
     reading, coefficients, careless = values
-    list_offsets = lists[0]
     width = len(coefficients)
     size = POSITIONS + width + 2
-    score, own = np.zeros(size), np.zeros(size)
+    score, own, f = np.zeros(size), np.zeros(size), np.zeros(WIDTH)
     cross = np.zeros((POSITIONS, width + 1))
+    curvature = np.zeros((width - WIDTH + 1, WIDTH + 1, WIDTH))  # of each context and, last, of none
     for session in range(first, last):
         m0, m1 = member_offsets[session], member_offsets[session + 1]
         if m0 == m1:
             continue
         n = column_offsets[session + 1] - column_offsets[session]
-        l0, l1 = list_offsets[session], list_offsets[session + 1]
-        accepted = np.empty((m1 - m0, n))
-        by_column = np.empty((3, n))
+        accepted, by_column = np.empty((m1 - m0, n)), np.empty((3, n))
         _accept(session, arrays, coefficients, accepted)
-        best, mass = -np.inf, 0.0
-        for m in range(m0, m1):
-            p = max(np.float64(probability[m]), 1e-300)
-            mass += p
-            posterior[m] = np.log(p * (1.0 - careless)) + _log_probability(
-                m - m0, l0, l1, lists, factors, reading, accepted
-            )
-            best = max(best, posterior[m])
-        anyhow = -np.inf
-        if careless > 0.0:
-            anyhow = np.log(mass * careless) + _log_careless(l0, l1, lists, reading)
-            best = max(best, anyhow)
-        anyhow = np.exp(anyhow - best)
-        total = anyhow
-        for m in range(m0, m1):
-            posterior[m] = np.exp(posterior[m] - best)
-            total += posterior[m]
-        by_session[session] = best + np.log(total)
-        anyhow /= total
+        by_session[session], anyhow, mass = _posterior(session, arrays, values, accepted, posterior)
         score[:] = 0.0
         for m in range(m0, m1):
-            weight = posterior[m] / total
-            posterior[m] = weight + anyhow * probability[m] / mass
+            weight = posterior[m]
+            posterior[m] += anyhow * probability[m] / mass
             if weight < NEGLIGIBLE:
                 continue
             own[:], by_column[:] = 0.0, 0.0
             own[size - 1] = -careless
             _of_lists(session, m - m0, arrays, weight, reading, accepted, own, cross, by_column, hessian)
-            _of_columns(session, m - m0, arrays, weight, by_column, own, hessian)
+            _of_columns(session, m - m0, arrays, weight, by_column, f, own, curvature[kind[session]])
             _add_candidate(weight, own, score, hessian)
         if anyhow >= NEGLIGIBLE:
             own[:] = 0.0
@@ -274,19 +257,74 @@ def accumulate(
             _of_careless(session, lists, anyhow, reading, own, hessian)
             _add_candidate(anyhow, own, score, hessian)
         hessian[size - 1, size - 1] -= careless * (1.0 - careless)
-        for a in range(size):
-            gradient[a] += score[a]
-            for b in range(a + 1):
-                product = score[a] * score[b]
-                outer[a, b] += product
-                hessian[a, b] -= product
-    for a in range(POSITIONS):
-        for b in range(width + 1):
-            hessian[POSITIONS + b, a] += cross[a, b]
+        _add_session(score, gradient, hessian, outer)
+    _add_sums(cross, curvature, hessian)
     for a in range(size):
         for b in range(a):
             outer[b, a] = outer[a, b]
             hessian[b, a] = hessian[a, b]
+
+
+@subroutine
+def _posterior(session: Any, arrays: Any, values: Any, accepted: Any, posterior: Any) -> Any:
+    """Write the posterior of each candidate who is not careless; return log L of the session, the posterior of careless
+    people, and Σ P(q̄ | x)."""
+    (member_offsets, probability), _, lists, _, _, (_, factors) = arrays
+    reading, _, careless = values
+    m0, m1 = member_offsets[session], member_offsets[session + 1]
+    first, last = lists[0][session], lists[0][session + 1]
+    best, mass = -np.inf, 0.0
+    for m in range(m0, m1):
+        p = max(np.float64(probability[m]), 1e-300)
+        mass += p
+        posterior[m] = np.log(p * (1.0 - careless)) + _log_probability(
+            m - m0, first, last, lists, factors, reading, accepted
+        )
+        best = max(best, posterior[m])
+    anyhow = -np.inf
+    if careless > 0.0:
+        anyhow = np.log(mass * careless) + _log_careless(first, last, lists, reading)
+        best = max(best, anyhow)
+    anyhow = np.exp(anyhow - best)
+    total = anyhow
+    for m in range(m0, m1):
+        posterior[m] = np.exp(posterior[m] - best)
+        total += posterior[m]
+    for m in range(m0, m1):
+        posterior[m] /= total
+    return best + np.log(total), anyhow / total, mass
+
+
+@subroutine
+def _add_session(score: Any, gradient: Any, hessian: Any, outer: Any) -> None:
+    for a in range(len(score)):
+        gradient[a] += score[a]
+        for b in range(a + 1):
+            product = score[a] * score[b]
+            outer[a, b] += product
+            hessian[a, b] -= product
+
+
+@subroutine
+def _add_sums(cross: Any, curvature: Any, hessian: Any) -> None:
+    """Add sums over all sessions: second derivatives by ρ and β or κ, and by β and β or κ. The shift of a context has
+    those of the constant in its sessions."""
+    kinds = len(curvature) - 1
+    again = POSITIONS + WIDTH + kinds
+    for a in range(POSITIONS):
+        for b in range(cross.shape[1]):
+            hessian[POSITIONS + b, a] += cross[a, b]
+    for kind in range(kinds + 1):
+        for a in range(WIDTH):
+            hessian[again, POSITIONS + a] += curvature[kind, WIDTH, a]
+            for b in range(a + 1):
+                hessian[POSITIONS + a, POSITIONS + b] += curvature[kind, a, b]
+    for kind in range(kinds):
+        shift = POSITIONS + WIDTH + kind
+        hessian[again, shift] += curvature[kind, WIDTH, 0]
+        hessian[shift, shift] += curvature[kind, 0, 0]
+        for a in range(WIDTH):
+            hessian[shift, POSITIONS + a] += curvature[kind, a, 0]
 
 
 @subroutine
@@ -380,88 +418,28 @@ def _of_lists(
 
 @subroutine
 def _of_columns(
-    session: Any, member: Any, arrays: Any, weight: Any, by_column: Any, own: Any, hessian: Any
+    session: Any, member: Any, arrays: Any, weight: Any, by_column: Any, f: Any, own: Any, curvature: Any
 ) -> None:
-    """Turn derivatives by the logits of columns into derivatives by β. The sums are kept apart for speed."""
+    """Turn derivatives by the logits of columns into derivatives by β; the last row of `curvature` is for κ."""
     _, (column_offsets, continues, corrected), _, (starts, compared, same), kind, _ = arrays
     begin, n = column_offsets[session], column_offsets[session + 1] - column_offsets[session]
     base = starts[session] + member * n
-    first, again = POSITIONS, len(own) - 2
-    slopes, s1, s2, s3, s4, s5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    mixed, m1, m2, m3, m4, m5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    c00, c20, c30, c40, c22, c32, c33, c42, c43, c44 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    c10, c21, c31, c41, c50, c52, c53, c54, c51 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    f[0] = 1.0
     for c in range(n):
         if same[base + c]:
             continue
-        slope, curve, with_kept = by_column[0, c], weight * by_column[1, c], weight * by_column[2, c]
-        x = np.float64(compared[base + c, 0])
-        y = np.float64(compared[base + c, 1])
-        z = np.float64(compared[base + c, 2])
-        slopes += slope
-        s2 += slope * x
-        s3 += slope * y
-        s4 += slope * z
-        mixed += with_kept
-        m2 += with_kept * x
-        m3 += with_kept * y
-        m4 += with_kept * z
-        c00 += curve
-        cx, cy, cz = curve * x, curve * y, curve * z
-        c20 += cx
-        c30 += cy
-        c40 += cz
-        c22 += cx * x
-        c32 += cx * y
-        c42 += cx * z
-        c33 += cy * y
-        c43 += cy * z
-        c44 += cz * z
-        if continues[begin + c]:
-            s1 += slope
-            m1 += with_kept
-            c10 += curve
-            c21 += cx
-            c31 += cy
-            c41 += cz
-        if corrected[begin + c]:
-            s5 += slope
-            m5 += with_kept
-            c50 += curve
-            c52 += cx
-            c53 += cy
-            c54 += cz
-            if continues[begin + c]:
-                c51 += curve
-    sums = (slopes, s1, s2, s3, s4, s5)
-    mixes = (mixed, m1, m2, m3, m4, m5)
-    of_constant = (c00, c10, c20, c30, c40, c50)
-    for a in range(6):
-        own[first + a] += sums[a]
-        hessian[again, first + a] += mixes[a]
-        hessian[first + a, first] += of_constant[a]
-    hessian[first + 1, first + 1] += c10
-    hessian[first + 2, first + 1] += c21
-    hessian[first + 2, first + 2] += c22
-    hessian[first + 3, first + 1] += c31
-    hessian[first + 3, first + 2] += c32
-    hessian[first + 3, first + 3] += c33
-    hessian[first + 4, first + 1] += c41
-    hessian[first + 4, first + 2] += c42
-    hessian[first + 4, first + 3] += c43
-    hessian[first + 4, first + 4] += c44
-    hessian[first + 5, first + 1] += c51
-    hessian[first + 5, first + 2] += c52
-    hessian[first + 5, first + 3] += c53
-    hessian[first + 5, first + 4] += c54
-    hessian[first + 5, first + 5] += c50
-    if kind[session] >= 0:  # the shift of the session's context has the derivatives of the constant
-        shift = first + 6 + kind[session]
-        own[shift] += slopes
-        hessian[again, shift] += mixed
-        for a in range(6):
-            hessian[shift, first + a] += of_constant[a]
-        hessian[shift, shift] += c00
+        f[1] = 1.0 if continues[begin + c] else 0.0
+        f[2], f[3], f[4] = compared[base + c, 0], compared[base + c, 1], compared[base + c, 2]
+        f[5] = 1.0 if corrected[begin + c] else 0.0
+        slope, curve, mixed = by_column[0, c], weight * by_column[1, c], weight * by_column[2, c]
+        for a in range(WIDTH):
+            own[POSITIONS + a] += slope * f[a]
+            curvature[WIDTH, a] += mixed * f[a]
+            scaled = curve * f[a]
+            for b in range(a + 1):
+                curvature[a, b] += scaled * f[b]
+    if kind[session] >= 0:
+        own[POSITIONS + WIDTH + kind[session]] = own[POSITIONS]
 
 
 @compiled
