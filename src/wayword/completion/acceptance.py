@@ -33,7 +33,7 @@ MODEL = "acceptance.json"
 """The file of a model in an artefact."""
 POSITIONS = 10
 """Positions with a reading probability of their own; later positions have that of the last."""
-CARELESS, KEPT = 0.03, 0.3
+CARELESS, KEPT = 0.03, 0.5
 """The share of careless people and how far decisions are kept, before any event."""
 
 

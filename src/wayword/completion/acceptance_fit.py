@@ -184,7 +184,7 @@ def model_of(parameters: Floats) -> Acceptance:
 
     >>> model = model_of(parameters_of(PRIOR))
     >>> model.coefficients.tolist() == PRIOR.coefficients.tolist(), round(model.careless, 6), model.kept
-    (True, 0.03, 0.3)
+    (True, 0.03, 0.5)
     """
     return Acceptance(
         parameters[POSITIONS:-2].copy(),
@@ -281,10 +281,10 @@ def _climb(
 ) -> tuple[Floats, Point, int, bool]:
     """Find the maximum for U as it is at the start, until a step promises less than `enough`; return also the number of
     passes and whether the maximum was found."""
-    unread = log_unread(data, reading_of(parameters))
+    unread, weight = log_unread(data, reading_of(parameters)), precision(len(data.kinds))
     point, passes = evaluate(data, parameters, unread, sessions), 1
     while passes < MOST_PASSES:
-        step = _step(point)
+        step = _step(point, weight)
         if point.gradient @ step < enough:
             return parameters, point, passes, True
         length = 1.0
@@ -300,9 +300,10 @@ def _climb(
     return parameters, point, passes, False
 
 
-def _step(point: Point) -> Floats:
-    """Return Newton's step, bounded; where the function is not concave, that of the outer product of scores."""
-    curvature = _positive(-point.hessian, point.outer + np.eye(len(point.gradient)))
+def _step(point: Point, weight: Floats) -> Floats:
+    """Return Newton's step, bounded; where the function is not concave, with the outer product of scores and the
+    prior's precision instead of the Hessian."""
+    curvature = _positive(-point.hessian, point.outer + np.diag(weight))
     step = np.asarray(np.linalg.solve(curvature, point.gradient), np.float64)
     return step * min(1.0, LONGEST_STEP / max(float(np.abs(step).max()), 1e-300))
 

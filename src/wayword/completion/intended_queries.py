@@ -2,7 +2,8 @@
 
 After a suggestion was taken, the log's issued query is not the intended one. Counting it would make the lists that were
 shown look like what people want, and the next lists would show it more. So such a search counts for each query that may
-have been intended, by its probability given the typed text, the lists shown and what was taken. These probabilities
+have been intended, by its probability given the typed text, the lists shown and what was taken. What careless people
+take says nothing about it: as far as somebody may be careless, the typed text alone counts. These probabilities
 need the number of searches that intend each query, which is what is asked for: both are estimated in turn (EM).
 """
 
