@@ -35,13 +35,22 @@ def test_it_prints_parameters_reliability_and_what_more_lists_would_give(typed: 
     assert done.code == 0, done.err
     text = done.out.decode()
     assert "4,00" in text.splitlines()[0]
-    for part in (*FEATURES, "reading 10", "prior", "Held-out lists", "constant rates", "about"):
+    for part in (
+        *FEATURES,
+        "kept",
+        "careless",
+        "reading 10",
+        "prior",
+        "Held-out lists",
+        "constant rates",
+        "about",
+    ):
         assert part in " ".join(text.split())
     model = Acceptance.load(out)
     assert model.reading[0] == pytest.approx(0.9, abs=0.1)  # what these people read
     saved = json.loads(out.read_text())
     assert saved["learned"]
-    assert len(saved["parameters"]) == len(FEATURES) + 10
+    assert len(saved["parameters"]) == len(FEATURES) + 12
     assert all(one["low"] <= one["value"] <= one["high"] for one in saved["parameters"])
 
 

@@ -1,5 +1,7 @@
 """Lists shown and taken, drawn from the model itself in a small shop of texts."""
 
+from copy import copy
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -7,6 +9,7 @@ from numpy.typing import NDArray
 from wayword.completion.acceptance import Acceptance
 from wayword.completion.acceptance_data import Universe
 from wayword.completion.acceptance_features import features
+from wayword.completion.acceptance_likelihood import LEAST_UNREAD
 from wayword.completion.expected_utility import ExpectedUtilityRetriever
 from wayword.completion.list_policy import CORRECTED
 from wayword.completion.prefix_matcher import PrefixMatcher
@@ -52,6 +55,11 @@ TRUTH = Acceptance(
 )
 
 
+def values_of(model: Acceptance) -> list[float]:
+    """The parameters in the order of `Fit.estimates`."""
+    return [*model.coefficients.tolist(), model.kept, model.careless, *model.reading.tolist()]
+
+
 def made_universe(seed: int = 0, texts: list[str] = TEXTS) -> Universe:
     """Every query returns eight of forty documents, more or less wanted; queries of the same noun share some."""
     rng = np.random.default_rng(seed)
@@ -86,6 +94,39 @@ def made_searches(queries: int, seed: int = 0) -> NDArray[np.float64]:
     return np.random.default_rng(seed).permutation(1000 / np.arange(1, queries + 1)).round() + 1
 
 
+def sigmoid(z: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1/(1 + e⁻ᶻ)."""
+    result: NDArray[np.float64] = 1 / (1 + np.exp(-z))
+    return result
+
+
+def first_true(key: NDArray[np.int64], flag: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Whether each flag is the first true one of its key.
+
+    >>> first_true(np.array([1, 2, 1, 1]), np.array([False, True, True, True])).tolist()
+    [False, True, True, False]
+    """
+    at = np.flatnonzero(flag)
+    result = np.zeros(len(key), np.bool_)
+    result[at[np.unique(key[at], return_index=True)[1]]] = True
+    return result
+
+
+def sums_before(key: NDArray[np.int64], value: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The sum of the earlier values of the same key, at least `LEAST_UNREAD`.
+
+    >>> sums_before(np.array([1, 2, 1, 1]), np.array([-0.5, -1.0, -0.25, -9.0])).tolist()
+    [0.0, 0.0, -0.5, -0.75]
+    """
+    order = np.argsort(key, kind="stable")
+    sums = np.r_[0.0, np.cumsum(value[order])[:-1]]
+    begins = np.r_[True, key[order][1:] != key[order][:-1]]
+    group = np.cumsum(begins) - 1
+    result = np.empty(len(key))
+    result[order] = sums - sums[begins][group]
+    return np.maximum(result, LEAST_UNREAD)
+
+
 class Drawing:
     """Sessions of people who intend a query in proportion to `searches` and type it letter by letter.
 
@@ -112,17 +153,35 @@ class Drawing:
             part.ravel() for part in np.meshgrid(np.arange(n), np.arange(n), indexing="ij")
         )
         no = np.zeros(n * n, np.bool_)
-        pairs = features(intended.astype(np.int32), suggested.astype(np.int32), no, no, universe.compared)
-        self.logit = (pairs @ model.coefficients).reshape(n, n)
+        self.pairs = features(
+            intended.astype(np.int32), suggested.astype(np.int32), no, no, universe.compared
+        )
+
+    def by(self, model: Acceptance) -> "Drawing":
+        """The same lists for people of another model."""
+        other = copy(self)
+        other.model = model
+        return other
 
     def draw(
-        self, lists: int, seed: int, shown: int = SHOWN, policy: NDArray[np.int64] | None = None
+        self,
+        lists: int,
+        seed: int,
+        shown: int = SHOWN,
+        policy: NDArray[np.int64] | None = None,
+        *,
+        once: bool = False,
+        per_session: float = LISTS_PER_SESSION,
     ) -> ShownLists:
-        """Draw about this many lists: random ones, or those of a policy (texts without errors × positions)."""
+        """Draw about this many lists: random ones, or those of a policy (texts without errors × positions).
+
+        `once` draws one decision about each suggestion and session, where it is read first, whatever the model's
+        `kept` is.
+        """
         rng = np.random.default_rng(seed)
         texts, n = self.universe.texts, len(self.universe.texts)
         lengths = np.array([len(text) for text in texts])
-        sessions = max(round(lists / LISTS_PER_SESSION), 1)
+        sessions = max(round(lists / per_session), 1)
         share = self.searches / self.searches.sum()
         intended = rng.choice(n, sessions, p=share)
         steps = np.array([[self.number.get(t[:e], 0) for e in range(1, LONGEST + 1)] for t in texts])
@@ -141,11 +200,14 @@ class Drawing:
             items = policy[prefix]
         wrong = misspells[session]
         continues = (items >= low[:, None]) & (items < high[:, None]) & ~wrong[:, None]
-        logit = self.logit[intended[session][:, None], items] + self.model.coefficients[1] * continues
+        of_pairs = (self.pairs @ self.model.coefficients).reshape(n, n)
+        logit = of_pairs[intended[session][:, None], items] + self.model.coefficients[1] * continues
         logit += self.model.coefficients[5] * wrong[:, None]
-        accept = 1 / (1 + np.exp(-logit))
-        accept[items == intended[session][:, None]] = 1.0
-        takes = rng.random(items.shape) < accept * self.model.reading_at(shown)
+        sure = (items == intended[session][:, None]) | (rng.random(sessions) < self.model.careless)[session][
+            :, None
+        ]
+        display = session[:, None] * n + items
+        takes = (self._once if once else self._kept)(rng, logit, sure, display)
         taken = np.where(takes.any(axis=1), takes.argmax(axis=1) + 1, 0)
         ended = np.full(sessions, 99)
         np.minimum.at(ended, session[taken > 0], step[taken > 0])
@@ -168,3 +230,29 @@ class Drawing:
             pa.nulls(len(names), pa.string()),
             rng.random(len(names)),
         )
+
+    def _kept(
+        self,
+        rng: np.random.Generator,
+        logit: NDArray[np.float64],
+        sure: NDArray[np.bool_],
+        display: NDArray[np.int64],
+    ) -> NDArray[np.bool_]:
+        """Which suggestions are taken by the model; equal `display` is the same suggestion of the same session."""
+        reading = np.broadcast_to(self.model.reading_at(logit.shape[1]), logit.shape)
+        unread = sums_before(display.ravel(), np.log1p(-reading).ravel()).reshape(logit.shape)
+        accept = np.where(sure, 1.0, sigmoid(logit + self.model.kept * unread))
+        return np.asarray(rng.random(logit.shape) < accept * reading)
+
+    def _once(
+        self,
+        rng: np.random.Generator,
+        logit: NDArray[np.float64],
+        sure: NDArray[np.bool_],
+        display: NDArray[np.int64],
+    ) -> NDArray[np.bool_]:
+        """Which suggestions are taken if people decide where they read a suggestion first."""
+        read = rng.random(logit.shape) < self.model.reading_at(logit.shape[1])
+        decided = first_true(display.ravel(), read.ravel()).reshape(logit.shape)
+        accept = np.where(sure, 1.0, sigmoid(logit) * decided)
+        return np.asarray(read & (rng.random(logit.shape) < accept))

@@ -149,15 +149,27 @@ def test_the_prior_is_a_model_and_reading_never_increases() -> None:
 
 
 def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
-    PRIOR.save(tmp_path / "acceptance.json")
+    replace(PRIOR, careless=0.1, kept=-0.2).save(tmp_path / "acceptance.json")
     found = Acceptance.load(tmp_path / "acceptance.json")
+    assert (found.careless, found.kept) == (0.1, -0.2)
     assert found.coefficients.tolist() == PRIOR.coefficients.tolist()
     assert found.reading.tolist() == PRIOR.reading.tolist()
 
 
+_VALUES = {
+    "coefficients": dict.fromkeys(FEATURES, 0.5),
+    "reading": [0.8, 0.5],
+    "careless": 0.03,
+    "kept": 0.5,
+}
+
+
+def _without(name: str) -> str:
+    return json.dumps({key: value for key, value in _VALUES.items() if key != name})
+
+
 def _changed(name: str, value: object) -> str:
-    values = {"coefficients": dict.fromkeys(FEATURES, 0.5), "reading": [0.8, 0.5], name: value}
-    return json.dumps(values)
+    return json.dumps({**_VALUES, name: value})
 
 
 @pytest.mark.parametrize(
@@ -168,6 +180,14 @@ def _changed(name: str, value: object) -> str:
         "{}",
         "[" * 100_000,
         "null",
+        _without("careless"),
+        _without("kept"),
+        _changed("careless", -0.1),
+        _changed("careless", 1),
+        _changed("careless", math.nan),
+        _changed("careless", None),
+        _changed("kept", math.inf),
+        _changed("kept", [0.5]),
         _changed("reading", []),
         _changed("reading", 0.5),
         _changed("reading", [[0.5]]),

@@ -1,5 +1,6 @@
 """Sessions as arrays: candidates, what is left out, and suggestions that no workspace knows."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -7,8 +8,10 @@ import pyarrow as pa
 import pytest
 from made_lists import TEXTS, TRUTH, Drawing, made_searches, made_universe
 
+from wayword.completion.acceptance import PRIOR
 from wayword.completion.acceptance_data import MASS, MOST, Candidates, assemble, most_probable, usable
 from wayword.completion.acceptance_learning import LEAST_SESSIONS, learn
+from wayword.completion.acceptance_likelihood import LEAST_UNREAD, likelihood, log_unread
 from wayword.completion.intended_queries import intended_queries, with_searches
 from wayword.completion.shown_lists import ShownLists
 from wayword.store.compressed_rows import CompressedRows
@@ -130,11 +133,34 @@ def test_the_posterior_of_the_intended_query_by_arithmetic() -> None:
             c = data.columns.values.tolist().index(suggestion)
             f = np.r_[1, 1, data.compared[m * 2 + c], 0]
             a.append(1.0 if q == suggestion else float(model.probability(f[None])[0]))
-        likelihoods[q] = SEARCHES[q] * model.reading[1] * a[0] * (1 - model.reading[0] * a[1])
+        careful = model.reading[1] * a[0] * (1 - model.reading[0] * a[1])
+        careless = model.reading[1] * (
+            1 - model.reading[0]
+        )  # what they take says nothing about what they intended
+        likelihoods[q] = SEARCHES[q] * ((1 - model.careless) * careful + model.careless * careless)
     total = sum(likelihoods.values())
     for q, p in found.items():
         assert p == pytest.approx(likelihoods[q] / total, rel=0.02, abs=0.002)
     assert found[lamp] > SEARCHES[lamp] / SEARCHES[list(likelihoods)].sum()
+
+
+def test_careless_people_intended_what_people_of_their_text_intend() -> None:
+    lamp, led = NUMBER["lamp red"], NUMBER["lamp led"]
+    data = assemble(one_session(["lam"], [[led, lamp]], 2, lamp), UNIVERSE, SEARCHES)
+    posterior = likelihood(data, replace(PRIOR, careless=1 - 1e-12)).posterior
+    assert posterior == pytest.approx(data.candidates.weights / data.candidates.weights.sum(), rel=1e-5)
+    assert likelihood(data, PRIOR).posterior.sum() == pytest.approx(1)
+
+
+def test_a_suggestion_is_unread_if_it_was_at_none_of_its_positions() -> None:
+    lamp, led = NUMBER["lamp red"], NUMBER["lamp led"]
+    shown = [[lamp, led, -1], [led, lamp, -1], [led, -1, lamp]]
+    data = assemble(one_session(["l", "la", "lamp l"], shown, 0, NUMBER["lamp led"]), UNIVERSE, SEARCHES)
+    r = PRIOR.reading
+    expected = [0, 0, 0, math.log(1 - r[1]), math.log(1 - r[0]), 0]
+    expected += [math.log((1 - r[1]) * (1 - r[0])), 0, math.log((1 - r[0]) * (1 - r[1]))]
+    assert log_unread(data, r) == pytest.approx(expected)
+    assert log_unread(data, np.full(10, 0.99)).min() == LEAST_UNREAD
 
 
 def test_an_edited_suggestion_is_no_taken_query() -> None:

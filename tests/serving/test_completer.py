@@ -535,7 +535,12 @@ def test_a_withheld_variant_is_in_no_list_and_cannot_be_recovered(tmp_path: Path
     number = sorted(VARIANTS).index("red lamp")
     assert np.load(live / "shown_as.npy")[number] == HIDDEN
     assert np.load(live / "group.npy").tolist().count(number) == 1  # no variant of it is known
-    assert set(json.loads((live / "acceptance.json").read_text())) == {"coefficients", "reading"}
+    assert set(json.loads((live / "acceptance.json").read_text())) == {
+        "coefficients",
+        "reading",
+        "careless",
+        "kept",
+    }
     assert set(json.loads((live / "list_policy.json").read_text())) == {"keystroke_value"}
 
 

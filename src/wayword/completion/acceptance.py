@@ -6,6 +6,10 @@ A person who intends the query q̄, has typed x and reads the suggestion q takes
 
 and reads the suggestion at position j with the probability r_j, which does not increase with j. As a is 1 for the
 intended query, r_j is the probability that somebody whose query stands at position j takes it there.
+
+A few people are careless: they take whatever they read (a = 1). And who has declined a suggestion may keep to it: where
+a suggestion was shown before in the typing session, `kept` · log P(not read yet) is added to the log-odds of a. If
+`kept` is 0, people decide anew at each keystroke; if it is 1, once about each suggestion.
 """
 
 import json
@@ -29,6 +33,8 @@ MODEL = "acceptance.json"
 """The file of a model in an artefact."""
 POSITIONS = 10
 """Positions with a reading probability of their own; later positions have that of the last."""
+CARELESS, KEPT, STRICT = 0.15, 0.5, 0.2
+"""The share of careless people, how far decisions are kept, and the share of strict people, before any event."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +47,12 @@ class Acceptance:
 
     coefficients: NDArray[np.float64]
     reading: NDArray[np.float64]
-    careless: float = 0.15
-    """Share of people who take whatever they read."""
-    strict: float = 0.2
-    """Share of people who accept their own query only."""
+    careless: float = CARELESS
+    """The share of people who take whatever they read."""
+    kept: float = KEPT
+    """How far a decision about a suggestion is kept while a query is typed: 0 not at all, 1 entirely."""
+    strict: float = STRICT
+    """The share of people who accept only their own query."""
 
     def probability(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return a(q | x, q̄) of pairs of different suggestions, given their features (pairs × features)."""
@@ -69,6 +77,8 @@ class Acceptance:
         return {
             "coefficients": dict(zip(FEATURES, self.coefficients.tolist(), strict=True)),
             "reading": self.reading.tolist(),
+            "careless": self.careless,
+            "kept": self.kept,
         }
 
     @classmethod
@@ -78,16 +88,17 @@ class Acceptance:
             values = json.loads(read_regular(path, 1 << 20))
             coefficients = np.array([float(values["coefficients"][name]) for name in FEATURES])
             reading = np.array(values["reading"], np.float64)
+            careless, kept = float(values["careless"]), float(values["kept"])
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as problem:
             raise WorkspaceError(
                 f"{path} is not an acceptance model ({problem}); `wayword acceptance` writes one."
             ) from problem
-        model = cls(coefficients, reading)
+        model = cls(coefficients, reading, careless, kept)
         model.check(path)
         return model
 
     def check(self, source: Path | str) -> None:
-        """Raise `WorkspaceError` unless all numbers are finite, and reading probabilities do not increase."""
+        """Raise `WorkspaceError` unless numbers are finite, shares are shares, and reading does not increase."""
         reading = self.reading
         if not (
             np.isfinite(self.coefficients).all()
@@ -96,10 +107,12 @@ class Acceptance:
             and (reading >= 0).all()
             and (reading <= 1).all()
             and (np.diff(reading) <= 0).all()
+            and 0 <= self.careless < 1
+            and np.isfinite(self.kept)
         ):
             raise WorkspaceError(
-                f"Found impossible numbers in {source}; expected finite coefficients and reading probabilities "
-                "from 1 to 0 that do not increase."
+                f"Found impossible numbers in {source}; expected finite coefficients, reading probabilities from 1 to "
+                "0 that do not increase, a share of careless people below 1, and a finite kept."
             )
 
 

@@ -1,24 +1,28 @@
 """Learning acceptance and reading from lists shown and taken: maximum likelihood, shrunk to the prior.
 
 The parameters are γ, with r_1 = σ(γ_1) and r_j = r_{j-1} · σ(γ_j), so that r does not increase, then β, the
-coefficients of `FEATURES`, and a shift of the constant for each value of a context column. Each has a normal prior
-around `PRIOR` (around 0 for shifts). Newton's method finds the maximum. Intervals are by the sandwich formula,
-clustered by typing session, where the prior counts as one more observation:
+coefficients of `FEATURES`, a shift of the constant for each value of a context column, κ (`kept`) and the log-odds of
+the share of careless people. Each has a normal prior around `PRIOR` (around 0 for shifts). Newton's method finds the
+maximum. Intervals are by the sandwich formula, clustered by typing session, where the prior counts as one more
+observation:
 
     covariance = (H + Λ)⁻¹ (S + Λ) (H + Λ)⁻¹      H: minus the Hessian, S: Σ score · scoreᵀ, Λ: the prior's precision
+
+log U, by which κ is multiplied, depends on r. It is computed with the r of the round before. Intervals do not include
+that U is estimated.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wayword.completion.acceptance import FEATURES, POSITIONS, PRIOR, Acceptance
 from wayword.completion.acceptance_data import AcceptanceData
-from wayword.completion.acceptance_likelihood import Likelihood, likelihood
+from wayword.completion.acceptance_likelihood import Likelihood, likelihood, log_unread
 
 Floats = NDArray[np.float64]
-READING_DEVIATION, SHIFT_DEVIATION = 1.0, 0.5
+READING_DEVIATION, SHIFT_DEVIATION, KEPT_DEVIATION, CARELESS_DEVIATION = 1.0, 0.5, 0.5, 1.5
 DEVIATION = {
     "constant": 2.0,
     "continues": 0.5,
@@ -27,13 +31,18 @@ DEVIATION = {
     "served": 1.5,
     "corrected": 0.5,
 }
-"""Standard deviations of the prior of each γ, of each shift and of each β. How readily people take another query is
-what differs most. Lists of most popular completion hold only queries that continue the text, and cannot tell constant
-from `continues`: what they say is then taken to hold for other suggestions too."""
+"""Standard deviations of the prior of each γ, of each shift, of κ, of the log-odds of ε and of each β. How readily
+people take another query is what differs most. Lists of most popular completion hold only queries that continue the
+text, and cannot tell constant from `continues`: what they say is then taken to hold for other suggestions too."""
 MOST_PASSES = 60
 LONGEST_STEP = 2.0
-CONVERGED = 1e-7
+CONVERGED = 1e-5
 """The search ends when a step promises to increase log L by less."""
+ROUNDS = ((0.1, 1.0), (1.0, 1e-2), (1.0, CONVERGED))
+"""Rounds of a fit: the share of the sessions, which are in random order, and when the search ends. U is computed before
+each round; one more would move no parameter by a hundredth of its standard error."""
+LEAST_SAMPLED = 1000
+"""A part of the sessions is used only if it has so many."""
 WITHIN = 1.959963984540054
 """95 % of a normal distribution are within so many standard deviations."""
 
@@ -61,7 +70,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Fit:
-    """Learned parameters (γ, β, shifts) with their covariance."""
+    """Learned parameters (γ, β, shifts, κ, log-odds of ε) with their covariance."""
 
     parameters: Floats
     covariance: Floats
@@ -77,51 +86,58 @@ class Fit:
     @property
     def model(self) -> Acceptance:
         """Acceptance and reading, without the shifts of contexts."""
-        return Acceptance(self.coefficients[: len(FEATURES)].copy(), reading_of(self.parameters))
+        return replace(self.shifted, coefficients=self.shifted.coefficients[: len(FEATURES)])
 
     @property
-    def coefficients(self) -> Floats:
-        """Of `FEATURES`, and the shifts."""
-        return self.parameters[POSITIONS:]
+    def shifted(self) -> Acceptance:
+        """Acceptance and reading, with the shifts of contexts after the coefficients of `FEATURES`."""
+        return model_of(self.parameters)
 
     def estimates(self) -> list[Estimate]:
-        """All parameters on their natural scale: β, the shifts, and r_j with an interval on the scale of log-odds."""
-        names = (*FEATURES, *(f"constant, {kind}" for kind in self.kinds))
-        start = starting_point(len(self.kinds))
-        deviation = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+        """All parameters on their natural scale: β, the shifts, κ, ε and r_j; shares with intervals by log-odds."""
+        kinds = len(self.kinds)
+        names = (*FEATURES, *(f"constant, {kind}" for kind in self.kinds), "kept")
+        start, weight = starting_point(kinds), precision(kinds)
         said = self.information > 1e-9
         worth = np.full(len(said), np.inf)
-        worth[said] = self.sessions * precision(len(self.kinds))[said] / self.information[said]
-        unsure = 1.0 / precision(len(self.kinds))
-        learned = 1.0 - deviation**2 / unsure
-        found = [
-            Estimate(name, b, b - WITHIN * d, b + WITHIN * d, before, after, share)
-            for name, b, d, before, after, share in zip(
-                names,
-                self.coefficients.tolist(),
-                deviation[POSITIONS:].tolist(),
-                start[POSITIONS:].tolist(),
-                worth[POSITIONS:].tolist(),
-                learned[POSITIONS:].tolist(),
-                strict=True,
+        worth[said] = self.sessions * weight[said] / self.information[said]
+        deviation = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+        learned = 1.0 - deviation**2 * weight
+        plain = [
+            Estimate(
+                name,
+                float(self.parameters[i]),
+                float(self.parameters[i] - WITHIN * deviation[i]),
+                float(self.parameters[i] + WITHIN * deviation[i]),
+                float(start[i]),
+                float(worth[i]),
+                float(learned[i]),
             )
+            for i, name in enumerate(names, POSITIONS)
         ]
-        reading, before = reading_of(self.parameters), reading_of(start)
+        reading = reading_of(self.parameters)
         slopes = log_reading_slopes(self.parameters) / (1.0 - reading)[:, None]
         variance = np.einsum("ij,jk,ik->i", slopes, self.covariance[:POSITIONS, :POSITIONS], slopes)
-        spread, unsure = WITHIN * np.sqrt(variance), (slopes**2) @ unsure[:POSITIONS]
-        odds = np.log(reading / (1 - reading))
-        return found + [
-            Estimate(
-                f"reading {j + 1}",
-                float(reading[j]),
-                float(_sigmoid(odds[j] - spread[j])),
-                float(_sigmoid(odds[j] + spread[j])),
-                float(before[j]),
-                float(worth[j]),
-                float(1.0 - variance[j] / unsure[j]),
-            )
+        learned_reading = 1.0 - variance / (slopes**2 @ (1.0 / weight[:POSITIONS]))
+        odds, before = np.log(reading / (1 - reading)), reading_of(start)
+        shares = [
+            ("careless", self.parameters[-1], deviation[-1], _sigmoid(start[-1]), worth[-1], learned[-1])
+        ]
+        shares += [
+            (f"reading {j + 1}", odds[j], np.sqrt(variance[j]), before[j], worth[j], learned_reading[j])
             for j in range(POSITIONS)
+        ]
+        return plain + [
+            Estimate(
+                name,
+                float(_sigmoid(z)),
+                float(_sigmoid(z - WITHIN * spread)),
+                float(_sigmoid(z + WITHIN * spread)),
+                float(prior),
+                float(after),
+                float(share),
+            )
+            for name, z, spread, prior, after, share in shares
         ]
 
 
@@ -145,14 +161,37 @@ def log_reading_slopes(parameters: Floats) -> Floats:
 
 
 def parameters_of(model: Acceptance, kinds: int = 0) -> Floats:
-    """Return (γ, β, shifts of 0) of a model.
+    """Return (γ, β, shifts of 0, κ, log-odds of ε) of a model.
 
     >>> bool(np.allclose(reading_of(parameters_of(PRIOR)), PRIOR.reading))
     True
     """
     reading = np.clip(model.reading_at(POSITIONS), 1e-6, 1 - 1e-6)
     ratio = np.clip(reading / np.r_[1.0, reading[:-1]], 1e-6, 1 - 1e-6)
-    return np.concatenate([np.log(ratio / (1 - ratio)), model.coefficients, np.zeros(kinds)])
+    careless = np.clip(model.careless, 1e-6, 1 - 1e-6)
+    return np.concatenate(
+        [
+            np.log(ratio / (1 - ratio)),
+            model.coefficients,
+            np.zeros(kinds),
+            [model.kept, np.log(careless / (1 - careless))],
+        ]
+    )
+
+
+def model_of(parameters: Floats) -> Acceptance:
+    """Return the model of parameters, with the shifts of contexts after the coefficients of `FEATURES`.
+
+    >>> model = model_of(parameters_of(PRIOR))
+    >>> model.coefficients.tolist() == PRIOR.coefficients.tolist(), round(model.careless, 6), model.kept
+    (True, 0.03, 0.5)
+    """
+    return Acceptance(
+        parameters[POSITIONS:-2].copy(),
+        reading_of(parameters),
+        float(_sigmoid(parameters[-1])),
+        float(parameters[-2]),
+    )
 
 
 def starting_point(kinds: int = 0) -> Floats:
@@ -166,6 +205,8 @@ def precision(kinds: int = 0) -> Floats:
         np.full(POSITIONS, READING_DEVIATION**-2.0),
         [DEVIATION[name] ** -2.0 for name in FEATURES],
         np.full(kinds, SHIFT_DEVIATION**-2.0),
+        KEPT_DEVIATION**-2.0,
+        CARELESS_DEVIATION**-2.0,
     ]
 
 
@@ -180,10 +221,11 @@ class Point:
     log_likelihood: float
 
 
-def evaluate(data: AcceptanceData, parameters: Floats) -> Point:
-    """Evaluate the penalised log-likelihood."""
-    reading = reading_of(parameters)
-    at = likelihood(data, reading, parameters[POSITIONS:].copy())
+def evaluate(
+    data: AcceptanceData, parameters: Floats, unread: Floats | None = None, sessions: int | None = None
+) -> Point:
+    """Evaluate the penalised log-likelihood; for `unread` and `sessions` see `likelihood`."""
+    at = likelihood(data, model_of(parameters), unread, sessions)
     gradient, hessian, outer = _by_parameters(at, parameters)
     kinds = len(data.kinds)
     away, weight = parameters - starting_point(kinds), precision(kinds)
@@ -212,22 +254,13 @@ def fit(data: AcceptanceData, start: Floats | None = None) -> Fit:
     """Find the most probable parameters; without any data, those of the prior."""
     kinds = len(data.kinds)
     parameters = starting_point(kinds) if start is None else start
-    point, passes, converged = evaluate(data, parameters), 1, False
-    while passes < MOST_PASSES:
-        step = _step(point)
-        if point.gradient @ step < CONVERGED:
-            converged = True
-            break
-        length = 1.0
-        while True:
-            trial = evaluate(data, parameters + length * step)
-            passes += 1
-            if trial.value >= point.value or passes >= MOST_PASSES:
-                break
-            length /= 4
-        if trial.value < point.value:
-            break
-        parameters, point = parameters + length * step, trial
+    passes = 0
+    for share, enough in ROUNDS:
+        sessions = round(share * data.sessions)
+        if share < 1 and (start is not None or sessions < LEAST_SAMPLED):
+            continue
+        parameters, point, used, converged = _climb(data, parameters, sessions, enough)
+        passes += used
     weight = np.diag(precision(kinds))
     inverse = np.linalg.inv(_positive(-point.hessian, point.outer + weight))
     return Fit(
@@ -243,9 +276,34 @@ def fit(data: AcceptanceData, start: Floats | None = None) -> Fit:
     )
 
 
-def _step(point: Point) -> Floats:
-    """Return Newton's step, bounded; where the function is not concave, that of the outer product of scores."""
-    curvature = _positive(-point.hessian, point.outer + np.eye(len(point.gradient)))
+def _climb(
+    data: AcceptanceData, parameters: Floats, sessions: int, enough: float
+) -> tuple[Floats, Point, int, bool]:
+    """Find the maximum for U as it is at the start, until a step promises less than `enough`; return also the number of
+    passes and whether the maximum was found."""
+    unread, weight = log_unread(data, reading_of(parameters)), precision(len(data.kinds))
+    point, passes = evaluate(data, parameters, unread, sessions), 1
+    while passes < MOST_PASSES:
+        step = _step(point, weight)
+        if point.gradient @ step < enough:
+            return parameters, point, passes, True
+        length = 1.0
+        while True:
+            trial = evaluate(data, parameters + length * step, unread, sessions)
+            passes += 1
+            if trial.value >= point.value or passes >= MOST_PASSES:
+                break
+            length /= 4
+        if trial.value < point.value:
+            break
+        parameters, point = parameters + length * step, trial
+    return parameters, point, passes, False
+
+
+def _step(point: Point, weight: Floats) -> Floats:
+    """Return Newton's step, bounded; where the function is not concave, with the outer product of scores and the
+    prior's precision instead of the Hessian."""
+    curvature = _positive(-point.hessian, point.outer + np.diag(weight))
     step = np.asarray(np.linalg.solve(curvature, point.gradient), np.float64)
     return step * min(1.0, LONGEST_STEP / max(float(np.abs(step).max()), 1e-300))
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from wayword.completion.acceptance import POSITIONS, PRIOR
+from wayword.completion.acceptance import FEATURES, POSITIONS, PRIOR, Acceptance
 from wayword.completion.acceptance_data import AcceptanceData, Universe, assemble, usable
 from wayword.completion.acceptance_fit import Fit, fit
 from wayword.completion.acceptance_likelihood import forecast
@@ -70,11 +70,9 @@ def reliability(
     fitted = fit(training, start.parameters if start and start.kinds == training.kinds else None)
     steps, owner = each_list(lists.of_sessions(held), MOST_LISTS)
     data = assemble(steps, universe, searches, forecast=True)
-    of_kind = _shifts(data, fitted)
-    model = fitted.model
     forecasts = [
-        forecast(data, model.reading, np.r_[model.coefficients, of_kind]),
-        forecast(data, PRIOR.reading, np.r_[PRIOR.coefficients, np.zeros(len(data.kinds))]),
+        forecast(data, _with_shifts(fitted.model, _shifts(data, fitted))),
+        forecast(data, _with_shifts(PRIOR, np.zeros(len(data.kinds)))),
         _constant(trained, data),
     ]
     logs = [_log_probabilities(data, one) for one in forecasts]
@@ -114,13 +112,14 @@ def each_list(lists: ShownLists, most: int) -> tuple[ShownLists, NDArray[np.int6
     return steps, of_session
 
 
+def _with_shifts(model: Acceptance, shifts: Floats) -> Acceptance:
+    return replace(model, coefficients=np.r_[model.coefficients, shifts])
+
+
 def _shifts(data: AcceptanceData, fitted: Fit) -> Floats:
     """The fitted shift of each context value that the held-out lists have."""
-    known = (
-        dict(zip(fitted.kinds, fitted.coefficients[-len(fitted.kinds) :], strict=True))
-        if fitted.kinds
-        else {}
-    )
+    shifts = fitted.shifted.coefficients[len(FEATURES) :]
+    known = dict(zip(fitted.kinds, shifts, strict=True))
     return np.array([known.get(kind, 0.0) for kind in data.kinds], np.float64)
 
 

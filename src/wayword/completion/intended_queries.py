@@ -2,7 +2,8 @@
 
 After a suggestion was taken, the log's issued query is not the intended one. Counting it would make the lists that were
 shown look like what people want, and the next lists would show it more. So such a search counts for each query that may
-have been intended, by its probability given the typed text, the lists shown and what was taken. These probabilities
+have been intended, by its probability given the typed text, the lists shown and what was taken. What careless people
+take says nothing about it: as far as somebody may be careless, the typed text alone counts. These probabilities
 need the number of searches that intend each query, which is what is asked for: both are estimated in turn (EM).
 """
 
@@ -14,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from wayword.completion.acceptance_data import AcceptanceData
-from wayword.completion.acceptance_fit import Fit, fit, reading_of
+from wayword.completion.acceptance_fit import Fit, fit
 from wayword.completion.acceptance_likelihood import likelihood
 from wayword.store.compressed_rows import WeightedRows
 
@@ -78,7 +79,7 @@ def _intended_searches(
 ) -> Floats:
     """Update the numbers of searches with acceptance as it is."""
     rows, owner = data.candidates, data.candidates.owner
-    at = likelihood(data, reading_of(fitted.parameters), fitted.coefficients.copy())
+    at = likelihood(data, fitted.shifted)
     used = counted[owner] & (rows.values >= 0) & (at.posterior > 0)
     query, owner, posterior = rows.values[used], owner[used], at.posterior[used]
     by_search = posterior / searches[query]
@@ -98,7 +99,7 @@ def intended_queries(data: AcceptanceData, fitted: Fit) -> pa.Table:
     of a text are left out.
     """
     rows, owner = data.candidates, data.candidates.owner
-    posterior = likelihood(data, reading_of(fitted.parameters), fitted.coefficients.copy()).posterior
+    posterior = likelihood(data, fitted.shifted).posterior
     known = data.search_id.is_valid().to_numpy(zero_copy_only=False)
     used = (data.took & known & taken_is_issued(data))[owner] & (rows.values >= 0) & (posterior >= LEAST)
     query, owner, posterior = rows.values[used], owner[used], posterior[used]

@@ -13,6 +13,8 @@ MEANING = {
     "suggested_words": "share of its words that the intended query has",
     "served": "how well its page serves those who intend the other",
     "corrected": "the typed text was corrected",
+    "kept": "0: people decide anew at each keystroke; 1: once about each suggestion",
+    "careless": "share of people who take whatever they read",
 }
 USED = ("sessions", "lists", "taken")
 WIDE = 30
