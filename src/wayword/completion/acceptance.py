@@ -79,6 +79,7 @@ class Acceptance:
             "reading": self.reading.tolist(),
             "careless": self.careless,
             "kept": self.kept,
+            "strict": self.strict,
         }
 
     @classmethod
@@ -88,12 +89,12 @@ class Acceptance:
             values = json.loads(read_regular(path, 1 << 20))
             coefficients = np.array([float(values["coefficients"][name]) for name in FEATURES])
             reading = np.array(values["reading"], np.float64)
-            careless, kept = float(values["careless"]), float(values["kept"])
+            shares = {name: float(values[name]) for name in ("careless", "kept", "strict")}
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as problem:
             raise WorkspaceError(
                 f"{path} is not an acceptance model ({problem}); `wayword acceptance` writes one."
             ) from problem
-        model = cls(coefficients, reading, careless, kept)
+        model = cls(coefficients, reading, **shares)
         model.check(path)
         return model
 
@@ -108,11 +109,12 @@ class Acceptance:
             and (reading <= 1).all()
             and (np.diff(reading) <= 0).all()
             and 0 <= self.careless < 1
+            and 0 <= self.strict < 1
             and np.isfinite(self.kept)
         ):
             raise WorkspaceError(
                 f"Found impossible numbers in {source}; expected finite coefficients, reading probabilities from 1 to "
-                "0 that do not increase, a share of careless people below 1, and a finite kept."
+                "0 that do not increase, shares of careless and of strict people below 1, and a finite kept."
             )
 
 
