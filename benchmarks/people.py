@@ -39,9 +39,10 @@ from wayword.completion.acceptance_data import Universe
 from wayword.completion.acceptance_learning import refit
 from wayword.completion.candidates import Candidates
 from wayword.completion.list_policy import ListPolicy, Members, Pool
-from wayword.completion.list_value import SHOWN, matrices, optimise
+from wayword.completion.list_value import SHOWN, optimise
 from wayword.completion.policies import Policy, PrefixFiltered, RetrieverPolicy
 from wayword.completion.popular import PopularRetriever
+from wayword.completion.query_pairs import matrices
 from wayword.completion.survival import DAMPING, INATTENTIVE, LONGEST, with_survival
 from wayword.completion.trie import code_points
 from wayword.completion.typing_outcomes import Keystrokes, Lists, Outcomes
@@ -56,8 +57,8 @@ from wayword.simulation.worlds import open_world
 from wayword.store.workspace import Workspace
 
 WORLDS = {"packages": 60_000, "debian": 300_000}
-VALUES = tuple(0.08 * 1.3**step for step in range(18))
-"""Keystroke values of the curves: 0.08 to 6.9."""
+VALUES = tuple(0.08 * 1.3**step for step in range(24))
+"""Keystroke values of the curves: 0.08 to 33."""
 MORE = 1.05
 MOST_MEMBERS = 500
 """Intended queries of a text that `knows` distinguishes; more are left out, the least probable first."""

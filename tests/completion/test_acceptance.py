@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from wayword.completion.acceptance import FEATURES, PRIOR, Acceptance
-from wayword.completion.list_value import SMALL, acceptance_of_slots, matrices
+from wayword.completion.query_pairs import SMALL, acceptance_of_slots, matrices
 from wayword.completion.query_words import QueryWords
 from wayword.completion.suggested_queries import SuggestedQueries
 from wayword.completion.trie import code_points

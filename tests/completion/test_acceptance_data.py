@@ -49,7 +49,7 @@ def test_candidates_of_a_taken_suggestion_are_what_the_last_text_may_become() ->
     assert data.columns.values.tolist() == sorted(
         [lamp, led]
     )  # the one below the taken position is not counted
-    assert data.continues.all()
+    assert data.typed_words.all()
 
 
 def test_where_nothing_was_taken_the_query_that_followed_was_intended() -> None:

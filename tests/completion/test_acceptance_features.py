@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from wayword.completion.acceptance import PRIOR
 from wayword.completion.acceptance_features import ComparedQueries, compare_blocks, features
-from wayword.completion.list_value import matrices
+from wayword.completion.query_pairs import matrices
 from wayword.completion.query_words import QueryWords
 from wayword.completion.trie import code_points
 from wayword.store.compressed_rows import WeightedRows

@@ -52,7 +52,7 @@ def slow_likelihood(data: AcceptanceData, model: Acceptance, shift: dict[int, fl
                     column = data.columns.offsets[session] + c
                     suggested = int(data.columns.values[column])
                     pair = np.array([q]), np.array([suggested])
-                    flags = data.continues[column : column + 1], data.corrected[column : column + 1]
+                    flags = data.typed_words[column : column + 1], data.corrected[column : column + 1]
                     f = features(*pair, *flags, UNIVERSE.compared)[0]
                     logit = float(f @ model.coefficients) + shift.get(int(data.kind[session]), 0.0)
                     logit += model.kept * max(math.log(unread.get(suggested, 1.0)), LEAST_UNREAD)

@@ -20,7 +20,7 @@ class Lists:
     def __init__(self, model: ListPolicy, listed: bool) -> None:
         self.model, self.listed = model, listed
         self.retriever, self.acceptance, self.queries = model.retriever, model.acceptance, model.queries
-        self.continues, self.accepted = model.continues, model.accepted
+        self.have_typed_words, self.accepted = model.have_typed_words, model.accepted
 
     def complete(self, contexts: pa.Table, k: int) -> Candidates:
         rows = [

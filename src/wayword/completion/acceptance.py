@@ -25,10 +25,11 @@ from wayword.errors import WorkspaceError
 from wayword.store.artefact import write_atomically
 from wayword.store.regular_file import read_regular
 
-FEATURES = ("constant", "continues", "intended_words", "suggested_words", "served", "corrected")
-"""1; q continues x; share of q̄'s words that are in q; share of q's words that are in q̄ (words weighted by rarity);
-û(q | q̄), how well q's result page serves those who intend q̄; x was corrected (a match of the sources typo or similar).
-Shares and û are on the scale of `list_value.log_share`, from 0 to 1."""
+FEATURES = ("constant", "typed_words", "intended_words", "suggested_words", "served", "corrected")
+"""1; q has the typed words, each at least as the beginning of a word; share of q̄'s words that are in q; share of q's
+words that are in q̄ (words weighted by rarity); û(q | q̄), how well q's result page serves those who intend q̄; x was
+corrected (a match of the sources typo or similar). Shares and û are on the scale of `query_pairs.log_share`, from 0 to
+1."""
 MODEL = "acceptance.json"
 """The file of a model in an artefact."""
 POSITIONS = 10

@@ -18,8 +18,10 @@ from wayword.completion.acceptance_features import COMPARED, ComparedQueries, co
 from wayword.completion.expected_utility import ExpectedUtilityRetriever
 from wayword.completion.list_policy import CORRECTED
 from wayword.completion.popular import LAST
+from wayword.completion.query_pairs import have_typed_words
 from wayword.completion.shown_lists import UNKNOWN, ShownLists
 from wayword.completion.suggested_queries import SuggestedQueries
+from wayword.completion.trie import code_points
 from wayword.logs.contexts import from_prefixes
 from wayword.store.compressed_rows import CompressedRows, WeightedRows
 
@@ -152,8 +154,8 @@ class AcceptanceData:
     """Session → possible intended queries with their probabilities."""
     columns: CompressedRows
     """Session → suggested queries."""
-    continues: NDArray[np.bool_]
-    """Of each column: the suggestion continues the text."""
+    typed_words: NDArray[np.bool_]
+    """Of each column: the suggestion has the typed words."""
     corrected: NDArray[np.bool_]
     """Of each column: the text was corrected."""
     lists: NDArray[np.int64]
@@ -207,11 +209,15 @@ def assemble(
     position = np.arange(len(owner)) - lists.shown.offsets[owner]
     used = position < reached[owner]
     owner, suggested = owner[used], suggested[used].astype(np.int64)
-    span = universe.continuing(lists.prefixes)[lists.prefix[owner]]
-    continues = (suggested >= span[:, 0]) & (suggested < span[:, 1])
+    typed_words = have_typed_words(
+        code_points(lists.prefixes).indexed,
+        lists.prefix[owner],
+        universe.retriever.matcher.spelling.indexed,
+        suggested,
+    )
     corrected = candidates.corrected[lists.prefix[owner]]
     queries = len(universe.texts)
-    key = ((lists.session[owner] * (queries + 1) + suggested + 1) * 2 + continues) * 2 + corrected
+    key = ((lists.session[owner] * (queries + 1) + suggested + 1) * 2 + typed_words) * 2 + corrected
     distinct, column = np.unique(key, return_inverse=True)
     of_session = distinct // (4 * (queries + 1))
     columns = CompressedRows.from_lengths(

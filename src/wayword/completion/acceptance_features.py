@@ -1,6 +1,6 @@
 """Features of pairs of an intended and a suggested query, from which acceptance is learned.
 
-They are those that `list_value` computes for whole matrices; here they are computed for pairs, one by one.
+They are those that `query_pairs` computes for whole matrices; here they are computed for pairs, one by one.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayword.completion.acceptance import FEATURES
-from wayword.completion.list_value import clear, lay_out, log_share, utility_for
+from wayword.completion.query_pairs import clear, lay_out, log_share, utility_for
 from wayword.completion.query_words import QueryWords
 from wayword.numba_jit import compiled, subroutine
 from wayword.store.compressed_rows import WeightedRows
@@ -38,7 +38,7 @@ class ComparedQueries:
 def features(
     intended: NDArray[np.int32],
     suggested: NDArray[np.int32],
-    continues: NDArray[np.bool_],
+    typed_words: NDArray[np.bool_],
     corrected: NDArray[np.bool_],
     queries: ComparedQueries,
 ) -> NDArray[np.float64]:
@@ -51,7 +51,7 @@ def features(
     [[1.0, 1.0, 1.0, 0.68, 1.0, 0.0]]
     """
     result = np.ones((len(intended), len(FEATURES)))
-    result[:, 1] = continues
+    result[:, 1] = typed_words
     result[:, 5] = corrected
     each = np.arange(len(intended) + 1)
     compared, same = np.zeros((len(intended), COMPARED), np.float32), np.zeros(len(intended), np.bool_)

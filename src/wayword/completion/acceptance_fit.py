@@ -25,15 +25,15 @@ Floats = NDArray[np.float64]
 READING_DEVIATION, SHIFT_DEVIATION, KEPT_DEVIATION, CARELESS_DEVIATION = 1.0, 0.5, 0.5, 1.5
 DEVIATION = {
     "constant": 2.0,
-    "continues": 0.5,
+    "typed_words": 0.5,
     "intended_words": 0.7,
     "suggested_words": 0.7,
     "served": 1.5,
     "corrected": 0.5,
 }
 """Standard deviations of the prior of each γ, of each shift, of κ, of the log-odds of ε and of each β. How readily
-people take another query is what differs most. Lists of most popular completion hold only queries that continue the
-text, and cannot tell constant from `continues`: what they say is then taken to hold for other suggestions too."""
+people take another query is what differs most. Lists of most popular completion hold only queries with the typed
+words, and cannot tell constant from `typed_words`: what they say is then taken to hold for other suggestions too."""
 MOST_PASSES = 60
 LONGEST_STEP = 2.0
 CONVERGED = 1e-5
@@ -85,8 +85,16 @@ class Fit:
 
     @property
     def model(self) -> Acceptance:
-        """Acceptance and reading, without the shifts of contexts."""
-        return replace(self.shifted, coefficients=self.shifted.coefficients[: len(FEATURES)])
+        """Acceptance and reading, without the shifts of contexts.
+
+        The share of strict people is a precaution against a wrong prior: it decreases as the constant is learned.
+        """
+        shifted, variance = self.shifted, self.covariance[POSITIONS, POSITIONS]
+        return replace(
+            shifted,
+            coefficients=shifted.coefficients[: len(FEATURES)],
+            strict=PRIOR.strict * min(float(variance) / DEVIATION["constant"] ** 2, 1.0),
+        )
 
     @property
     def shifted(self) -> Acceptance:
@@ -184,7 +192,7 @@ def model_of(parameters: Floats) -> Acceptance:
 
     >>> model = model_of(parameters_of(PRIOR))
     >>> model.coefficients.tolist() == PRIOR.coefficients.tolist(), round(model.careless, 6), model.kept
-    (True, 0.03, 0.5)
+    (True, 0.15, 0.5)
     """
     return Acceptance(
         parameters[POSITIONS:-2].copy(),

@@ -103,7 +103,7 @@ def _arrays(data: AcceptanceData, model: Acceptance, unread: Floats | None) -> t
     unread = log_unread(data, model.reading_at(POSITIONS)) if unread is None else unread
     return (
         (data.candidates.offsets, data.candidates.weights),
-        (data.columns.offsets, data.continues, data.corrected),
+        (data.columns.offsets, data.typed_words, data.corrected),
         (data.lists, data.items.offsets, data.items.values, data.taken),
         (data.starts, data.compared, data.same),
         data.kind,
@@ -147,7 +147,9 @@ def _log_unread(columns: Any, list_offsets: Any, items: Any, passed: Any, result
 @subroutine
 def _accept(session: Any, arrays: Any, coefficients: Any, accepted: Any) -> None:
     """Write a of the session's candidates × columns, where they are shown first, into `accepted`."""
-    (member_offsets, _), (column_offsets, continues, corrected), _, (starts, compared, same), kind, _ = arrays
+    (member_offsets, _), (column_offsets, typed_words, corrected), _, (starts, compared, same), kind, _ = (
+        arrays
+    )
     at = starts[session]
     constant = coefficients[0]
     if kind[session] >= 0:
@@ -160,7 +162,7 @@ def _accept(session: Any, arrays: Any, coefficients: Any, accepted: Any) -> None
             else:
                 z = constant + coefficients[2] * compared[at, 0] + coefficients[3] * compared[at, 1]
                 z += coefficients[4] * compared[at, 2]
-                if continues[begin + c]:
+                if typed_words[begin + c]:
                     z += coefficients[1]
                 if corrected[begin + c]:
                     z += coefficients[5]
@@ -368,7 +370,7 @@ def _of_lists(
 ) -> None:
     """Add the derivatives of a candidate: first ones by ρ and κ (`own`), second ones by them, weighted (`hessian`), and
     by ρ and β or κ (`cross`), and by the logit of each column: first, second, and mixed with κ (`by_column`)."""
-    _, (column_offsets, continues, corrected), lists, (starts, compared, same), kind, (unread, factors) = (
+    _, (column_offsets, typed_words, corrected), lists, (starts, compared, same), kind, (unread, factors) = (
         arrays
     )
     list_offsets, item_offsets, item, taken = lists
@@ -397,7 +399,7 @@ def _of_lists(
                 if not same[base + c]:
                     both = weight * slope * inverse
                     cross[j, 0] += both
-                    if continues[begin + c]:
+                    if typed_words[begin + c]:
                         cross[j, 1] += both
                     for a in range(COMPARED):
                         cross[j, 2 + a] += both * compared[base + c, a]
@@ -421,14 +423,14 @@ def _of_columns(
     session: Any, member: Any, arrays: Any, weight: Any, by_column: Any, f: Any, own: Any, curvature: Any
 ) -> None:
     """Turn derivatives by the logits of columns into derivatives by β; the last row of `curvature` is for κ."""
-    _, (column_offsets, continues, corrected), _, (starts, compared, same), kind, _ = arrays
+    _, (column_offsets, typed_words, corrected), _, (starts, compared, same), kind, _ = arrays
     begin, n = column_offsets[session], column_offsets[session + 1] - column_offsets[session]
     base = starts[session] + member * n
     f[0] = 1.0
     for c in range(n):
         if same[base + c]:
             continue
-        f[1] = 1.0 if continues[begin + c] else 0.0
+        f[1] = 1.0 if typed_words[begin + c] else 0.0
         f[2], f[3], f[4] = compared[base + c, 0], compared[base + c, 1], compared[base + c, 2]
         f[5] = 1.0 if corrected[begin + c] else 0.0
         slope, curve, mixed = by_column[0, c], weight * by_column[1, c], weight * by_column[2, c]

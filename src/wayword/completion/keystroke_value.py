@@ -58,10 +58,10 @@ def choose(
 
 
 def lists_shown(candidates: Candidates, texts: list[str], policy: ListPolicy) -> Lists:
-    """Convert candidates for texts to lists, with whether each suggestion continues its text."""
+    """Convert candidates for texts to lists, with whether each suggestion has the typed words."""
     lengths = np.bincount(candidates.context, minlength=len(texts))
     rows = CompressedRows.from_lengths(candidates.query.astype(np.int64), lengths)
-    return Lists(rows, policy.continues(texts, candidates))
+    return Lists(rows, policy.have_typed_words(texts, candidates))
 
 
 def expected_characters(

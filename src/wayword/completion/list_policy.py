@@ -12,9 +12,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from wayword.completion.acceptance import Acceptance
+from wayword.completion.best_lists import best_lists
 from wayword.completion.candidates import SOURCES, Candidates
 from wayword.completion.expected_utility import ExpectedUtilityRetriever, Intents
-from wayword.completion.list_value import SHOWN, acceptance_of_slots, best_lists, context_ratio, matrices
+from wayword.completion.list_value import SHOWN
+from wayword.completion.query_pairs import acceptance_of_slots, context_ratio, have_typed_words, matrices
 from wayword.completion.suggested_queries import SuggestedQueries
 from wayword.completion.trie import code_points
 from wayword.completion.typing_outcomes import Slots
@@ -22,7 +24,6 @@ from wayword.logs.contexts import PREFIX
 from wayword.numba_jit import compiled
 from wayword.request import ANY, PREFIXED
 from wayword.store.compressed_rows import CompressedRows, WeightedRows
-from wayword.text_arrays import begins, characters
 
 USEFUL, PROBABLE = 40, 24
 """The pool of a text: so many queries of highest expected utility, and so many of the most probable."""
@@ -76,7 +77,7 @@ class Takers:
     saved: NDArray[np.float64]
     """λ · saved(x, q̄)."""
     careless: NDArray[np.float64]
-    """By suggestion: what those find who take whatever they read."""
+    """By suggestion: what those find who take whatever they read, a part of its value of its own."""
 
     def value(self, place: int) -> NDArray[np.float64]:
         """Return the part of each intended query in the value of the suggestion at a place, from 0."""
@@ -143,7 +144,9 @@ class ListPolicy:
         prefixes = contexts[PREFIX].to_pylist()
         exact = intents.source == SOURCES.index("graph")
         words = [
-            row for row in np.flatnonzero((intents.typed_query >= 0) & exact).tolist() if " " not in prefixes[row]
+            row
+            for row in np.flatnonzero((intents.typed_query >= 0) & exact).tolist()
+            if " " not in prefixes[row]
         ]
         found = [self.retriever.matcher.inside(prefixes[row]) for row in words]
         query = np.concatenate([*found, np.zeros(0, np.int32)])
@@ -317,17 +320,19 @@ class ListPolicy:
                 self.acceptance.coefficients,
                 scratch,
             )
-        read = accepted * self.acceptance.reading_at(len(listed))
-        reached = np.cumprod(np.hstack([np.ones((len(read), 1)), 1 - read]), axis=1)[:, :-1]
+        reading, group = self.acceptance.reading_at(len(listed)), self.queries.group
+        read = accepted * reading
+        takes = read * np.cumprod(np.hstack([np.ones((len(read), 1)), 1 - read]), axis=1)[:, :-1]
+        own = group[members.rows.values][:, None] == group[listed]
+        takes = (1 - self.acceptance.strict) * takes + self.acceptance.strict * own * reading
         worth = self.worth[members.rows.values].astype(np.float64)
         saved = self.keystroke_value * members.saved.astype(np.float64)
         careless = self.acceptance.careless if typed.lengths[0] == 1 else 0.0
-        reading = self.acceptance.reading_at(len(listed))
         found = (members.probability * worth) @ utility
         return Takers(
             members.rows.values,
             (1.0 - careless) * members.probability,
-            reached * read,
+            takes,
             utility,
             worth,
             saved,
@@ -349,14 +354,15 @@ class ListPolicy:
         yield scratch
         self._spare.append(scratch)
 
-    def continues(self, texts: list[str], candidates: Candidates) -> NDArray[np.bool_]:
-        """Return whether each candidate begins with the text that it is a candidate for."""
-        return begins(
-            characters(texts),
-            self.queries.spelling,
+    def have_typed_words(self, texts: list[str], candidates: Candidates) -> NDArray[np.bool_]:
+        """Return whether each candidate has the words of the text that it is a candidate for."""
+        result: NDArray[np.bool_] = have_typed_words(
+            code_points(texts).indexed,
             candidates.context.astype(np.int64),
+            self.queries.spelling.indexed,
             candidates.query.astype(np.int64),
         )
+        return result
 
     def accepted(self, intended: NDArray[np.int64], slots: Slots) -> NDArray[np.float64]:
         """Return a(q | x, q̄) of each slot of typing sessions; `intended` is the query that each session types."""
@@ -365,7 +371,7 @@ class ListPolicy:
                 intended,
                 slots.offsets,
                 slots.suggested,
-                slots.continues,
+                slots.matches,
                 self.queries.arrays(self.searches),
                 self.retriever.graph.demand.arrays,
                 self.retriever.own_utility,

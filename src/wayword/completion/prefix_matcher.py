@@ -109,9 +109,7 @@ class PrefixMatcher:
     def exact(self, prefixes: Sequence[str]) -> CompressedRows:
         """Return the queries that start with each of many texts: the matches of the source "exact"."""
         ranges = walk_all(self._trie, *code_points(prefixes).read_only().indexed)
-        return CompressedRows.from_lengths(
-            self.matchable[expand_ranges(ranges)], ranges[:, 1] - ranges[:, 0]
-        )
+        return CompressedRows.from_lengths(self.matchable[expand_ranges(ranges)], ranges[:, 1] - ranges[:, 0])
 
     def inside(self, prefix: str) -> NDArray[np.int32]:
         """Return the queries that contain every typed word, the last as a prefix of a word, but do not start with them.

@@ -55,7 +55,7 @@ class SuggestedQueries:
         return self.spelling.lengths
 
     def arrays(self, searches: NDArray[np.float64]) -> tuple[Any, ...]:
-        """The argument `queries` of the functions in `list_value`."""
+        """The argument `queries` of the functions in `query_pairs`."""
         return self.words.words.arrays, self.pages.arrays, self.spelling.indexed, self.group, searches
 
     def save(self, folder: Path) -> None:

@@ -74,8 +74,9 @@ class Lists:
     """The list shown at each of some texts: `rows` are the suggested queries' numbers, best first."""
 
     rows: CompressedRows
-    continues: NDArray[np.bool_]
-    """For each suggestion whether it begins with the text."""
+    matches: NDArray[np.bool_]
+    """For each suggestion whether people see the text in it: for simulated people it begins with the text, for the
+    acceptance model it has the typed words."""
 
 
 @dataclass(frozen=True)
@@ -97,8 +98,8 @@ class Slots:
     """The position in the list, from 0."""
     suggested: Integers
     """The number of the suggested query."""
-    continues: NDArray[np.bool_]
-    """Whether the suggestion begins with the typed text."""
+    matches: NDArray[np.bool_]
+    """See `Lists.matches`."""
 
     @classmethod
     def of(cls, keystrokes: Keystrokes, lists: Lists, queries: Integers | None = None) -> "Slots":
@@ -115,7 +116,7 @@ class Slots:
             keystroke=keystroke[owner].astype(np.int64),
             position=(place - lists.rows.offsets[text]).astype(np.int64),
             suggested=lists.rows.values[place].astype(np.int64),
-            continues=lists.continues[place],
+            matches=lists.matches[place],
         )
 
     @property

@@ -8,7 +8,7 @@ from wayword.completion.acceptance_reliability import Bin, Reliability
 
 MEANING = {
     "constant": "log-odds of a suggestion with nothing in common",
-    "continues": "it continues the typed text",
+    "typed_words": "it has the typed words",
     "intended_words": "share of the intended query's words that it has",
     "suggested_words": "share of its words that the intended query has",
     "served": "how well its page serves those who intend the other",

@@ -80,7 +80,8 @@ class Taken:
     """Who takes the suggestion at its place in the list, or in the first place if it is not listed.
 
     The numbers are sums over all people who typed the text; `takers` has those with the largest parts, without hidden
-    queries, `others` is the value for all others, so that the values of both add up to `value`, the score.
+    queries, `others` is the value for all others, and `careless` what those find who take whatever they read: these
+    three add up to `value`, the score.
     """
 
     taken: float
@@ -90,6 +91,7 @@ class Taken:
     value: float
     takers: list[Taker]
     others: float
+    careless: float
 
 
 @dataclass(frozen=True)
@@ -197,7 +199,7 @@ def _people(
         finds=float(finds.sum()),
         instead_of=float(instead_of.sum()),
         saves=float(saves.sum()),
-        value=float(value.sum()),
+        value=float(value.sum() + takers.careless[at]),
         takers=[
             Taker(
                 served.index.shown[int(takers.intended[n])],
@@ -211,6 +213,7 @@ def _people(
             for n in most.tolist()
         ],
         others=float(value.sum() - value[most].sum()),
+        careless=float(takers.careless[at]),
     )
 
 

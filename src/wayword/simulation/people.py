@@ -170,6 +170,6 @@ def expected_outcomes(people: People, intended: Integers, keystrokes: Keystrokes
     k = int(slots.position.max(initial=0)) + 1
     probability = np.zeros(len(meant))
     for law, share in zip(people.laws, people.shares, strict=True):
-        accepted = law.acceptance(meant, slots.suggested, slots.continues)
+        accepted = law.acceptance(meant, slots.suggested, slots.matches)
         probability += share * take_probabilities(slots, law.reading(k), accepted, once=law.once)
     return session_outcomes(keystrokes, slots, probability, utility, keystrokes.length)

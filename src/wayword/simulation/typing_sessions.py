@@ -161,7 +161,7 @@ class Typing:
             rows = np.flatnonzero(kind[slots.session] == number)
             read[rows] = law.reading(self.k)[slots.position[rows]]
             accepted[rows] = law.acceptance(
-                intended[slots.session[rows]], slots.suggested[rows], slots.continues[rows]
+                intended[slots.session[rows]], slots.suggested[rows], slots.matches[rows]
             )
         reads, accepts = rng.random(len(read)) < read, rng.random(len(read)) < accepted
         if self.people.once:
@@ -204,7 +204,7 @@ class ListSlots:
     session: Integers
     position: Integers
     suggested: Integers
-    continues: NDArray[np.bool_]
+    matches: NDArray[np.bool_]
 
     @classmethod
     def of(cls, lists: Lists, rows: Integers, sessions: Integers) -> "ListSlots":
@@ -212,7 +212,7 @@ class ListSlots:
         every = CompressedRows(lists.rows.offsets, np.arange(len(lists.rows.values)))
         owner, place = every.take(rows)
         position = place - lists.rows.offsets[rows[owner]]
-        return cls(sessions[owner], position, lists.rows.values[place], lists.continues[place])
+        return cls(sessions[owner], position, lists.rows.values[place], lists.matches[place])
 
 
 def _no_lists() -> CompressedRows:

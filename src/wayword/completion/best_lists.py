@@ -1,0 +1,164 @@
+"""The best list of each of many texts, from the queries that people intend and the queries that may be suggested.
+
+The members of a text are the queries that its people intend; the pool are the queries that may be suggested. Matrices
+of acceptance and gain, members × pool, come from `query_pairs`; `list_value` finds the best list.
+
+Two kinds of people count beside those whom the acceptance model describes:
+
+- A few take whatever they read (`Acceptance.careless`). They take it from the first list that they see, that of the
+  first character, and would take something else if it were not there. So they count there as one more member, who
+  accepts everything, with the gain Σ_q̄ P(q̄ | x) · worth(q̄) · û(q | q̄): what they find.
+- Some accept only their own query (`Acceptance.strict`): of each member, this share accepts nothing else.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from wayword.completion.list_value import SHOWN, optimise
+from wayword.completion.query_pairs import acceptance, typed_words, utilities
+from wayword.numba_jit import compiled, subroutine
+
+NEGLIGIBLE = 0.005
+"""A list ends before the first suggestion of less than this share of the value of its best one."""
+
+
+@compiled
+def best_lists(
+    first: Any,
+    last: Any,
+    members: Any,
+    pool: Any,
+    typed: Any,
+    corrected: Any,
+    queries: Any,
+    demand: Any,
+    own_utility: Any,
+    factors: Any,
+    model: Any,
+    scratch: Any,
+    query: Any,
+    value: Any,
+    declined: Any,
+) -> None:
+    """Fill the rows `first` to `last` of `query` and `value` with the best list of each text, and `declined` with the
+    probability that somebody who intends each member takes nothing of it.
+
+    members: offsets, query, P(q̄ | x), saved, worth; pool: offsets, query, core;
+    typed: code points of the texts; queries: words, pages by rank, code points, group, searches;
+    model: coefficients, reading, keystroke value, shares of careless and of strict people;
+    scratch: arrays of zeros for words and documents.
+    Rows of different lengths are given as offsets, values and weights.
+    """
+    member_offsets, member_query, probability, saved, worth = members
+    pool_offsets, pool_query, core = pool
+    words, pages, spelling, group, searches = queries
+    coefficients, reading, keystroke_value, careless, strict = model
+    for text in range(first, last):
+        m0, m1 = member_offsets[text], member_offsets[text + 1]
+        c0, c1 = pool_offsets[text], pool_offsets[text + 1]
+        if m0 == m1 or c0 == c1:
+            continue
+        suggested = pool_query[c0:c1]
+        gain = utilities(
+            member_query[m0:m1], suggested, pages, demand, own_utility, factors, text, scratch[1]
+        )
+        accepted = acceptance(
+            member_query[m0:m1],
+            suggested,
+            gain,
+            typed_words(typed, text, spelling, suggested),
+            corrected[text],
+            words,
+            group,
+            coefficients,
+            scratch[0],
+        )
+        chance, found = probability[m0:m1], np.zeros(c1 - c0)
+        for m in range(m1 - m0):
+            for c in range(c1 - c0):
+                found[c] += chance[m] * worth[m0 + m] * gain[m, c]
+                gain[m, c] = worth[m0 + m] * (gain[m, c] - 1.0) + keystroke_value * saved[m0 + m]
+        first_list = typed[0][text + 1] - typed[0][text] == 1
+        chance, accepted, gain = _with_kinds(
+            chance,
+            accepted,
+            gain,
+            found,
+            careless if first_list else 0.0,
+            strict,
+            group,
+            member_query[m0:m1],
+            suggested,
+        )
+        filled = optimise(
+            chance,
+            accepted,
+            gain,
+            reading,
+            searches,
+            suggested,
+            core[c0:c1],
+            _most_probable(member_query[m0:m1], probability[m0:m1], suggested, core[c0:c1], group),
+            query[text],
+            value[text],
+        )
+        most = value[text, :SHOWN].max()
+        for j in range(filled):
+            if value[text, j] < NEGLIGIBLE * most:
+                query[text, j:], value[text, j:] = -1, 0.0
+                break
+            for m in range(m1 - m0):
+                declined[m0 + m] *= 1.0 - reading[j] * accepted[m, query[text, j]]
+            query[text, j] = suggested[query[text, j]]
+
+
+@subroutine
+def _with_kinds(
+    probability: Any,
+    accepted: Any,
+    gain: Any,
+    found: Any,
+    careless: Any,
+    strict: Any,
+    group: Any,
+    intended: Any,
+    suggested: Any,
+) -> Any:
+    """Add those who take whatever they read, and those who accept their own query only, as members; see the top of the
+    file. Of the latter, only members whose query may be suggested matter."""
+    members, n = accepted.shape
+    own = np.full(members, -1, np.int64)
+    count = 0
+    for m in range(members):
+        for c in range(n):
+            if group[suggested[c]] == group[intended[m]]:
+                own[m] = c
+                count += 1
+                break
+    chance = np.empty(members + count + 1, np.float32)
+    accepts = np.zeros((members + count + 1, n), np.float32)
+    gains = np.zeros((members + count + 1, n), np.float32)
+    at = members
+    for m in range(members):
+        chance[m] = (1.0 - careless) * (1.0 - strict) * probability[m]
+        for c in range(n):
+            accepts[m, c], gains[m, c] = accepted[m, c], gain[m, c]
+        if own[m] >= 0:
+            chance[at] = (1.0 - careless) * strict * probability[m]
+            accepts[at, own[m]], gains[at, own[m]] = 1.0, gain[m, own[m]]
+            at += 1
+    chance[at] = careless
+    for c in range(n):
+        accepts[at, c], gains[at, c] = 1.0, found[c]
+    return chance, accepts, gains
+
+
+@subroutine
+def _most_probable(intended: Any, probability: Any, suggested: Any, core: Any, group: Any) -> Any:
+    """Return the column of the most probable intended query, or of its variant that is shown; -1 if it has none."""
+    best = np.argmax(probability)
+    for c in range(len(suggested)):
+        if core[c] and group[suggested[c]] == group[intended[best]]:
+            return c
+    return -1
