@@ -135,7 +135,7 @@ class Knows:
         policy = replace(self.policy, survival=None)
         intents = policy.intents(contexts)
         typed = code_points(contexts[PREFIX].to_pylist())
-        members = policy.members(contexts, intents, typed.lengths)
+        members = policy.members(contexts, intents, policy.typed(contexts, intents).lengths)
         pool = policy.pool(contexts, intents, k, mode)
         left = np.ones((len(self.people.laws), len(policy.retriever.texts)))
         chosen: list[NDArray[np.int32]] = [np.zeros(0, np.int32)] * contexts.num_rows

@@ -56,8 +56,8 @@ def test_pairs_give_the_acceptance_of_the_matrix(seed: int, corrected: bool) -> 
         (np.zeros(queries.words.vocabulary, np.int32), np.zeros(30, np.int32)),
     )
     m, c = (part.ravel() for part in np.meshgrid(np.arange(7), np.arange(7), indexing="ij"))
-    continues = np.array([TEXTS[query].startswith(typed) for query in suggested.tolist()])
-    f = features(intended[m], suggested[c], continues[c], np.full(49, corrected), queries)
+    has = np.array([typed in TEXTS[query].split() for query in suggested.tolist()])
+    f = features(intended[m], suggested[c], has[c], np.full(49, corrected), queries)
     found = 1 / (1 + np.exp(-f @ coefficients))
     found[group[intended[m]] == group[suggested[c]]] = 1.0
     assert found == pytest.approx(expected.ravel(), abs=1e-5)
@@ -82,4 +82,4 @@ def test_an_unknown_suggestion_shares_nothing_and_is_hardly_taken() -> None:
     one, no = np.array([0], np.int32), np.array([False])
     f = features(one, np.array([-1], np.int32), no, no, queries)
     assert f.tolist() == [[1, 0, 0, 0, 0, 0]]
-    assert PRIOR.probability(f)[0] == pytest.approx(1 / (1 + np.exp(5.3)))
+    assert PRIOR.probability(f)[0] == pytest.approx(1 / (1 + np.exp(6.0)))

@@ -12,7 +12,7 @@ from shop import QUERIES, Shop
 from wayword.completion import stage
 from wayword.completion.candidates import SOURCES
 from wayword.completion.keystroke_value import expected_characters, lists_shown
-from wayword.completion.list_policy import ListPolicy
+from wayword.completion.list_policy import INSIDE, TYPED_AGAIN, ListPolicy
 from wayword.completion.list_value import SHOWN
 from wayword.completion.survival import DAMPING, INATTENTIVE, LONGEST, with_survival
 from wayword.completion.typing_outcomes import Keystrokes, Slots
@@ -84,31 +84,46 @@ class Slow:
         both = sum(rarity[word] for word in one & other)
         features = [
             1.0,
-            QUERIES[query].startswith(typed),
+            has_words(self.shortest(typed), QUERIES[query]),
             log_share(both / sum(rarity[word] for word in one)),
             log_share(both / sum(rarity[word] for word in other)),
             log_share(self.utility(intended, query)),
-            not QUERIES[intended].startswith(typed),
+            not has_words(typed, QUERIES[intended]),
         ]
         return 1 / (1 + math.exp(-float(np.dot(features, self.policy.acceptance.coefficients))))
 
     def members(self, typed: str) -> dict[int, tuple[float, float]]:
-        """P(q̄ | x) and saved(x, q̄) of the queries that the typed text begins."""
-        begun = [q for q, text in enumerate(QUERIES) if text.startswith(typed)]
-        onward = [q for q in begun if QUERIES[q] != typed] or begun
-        shortest = next(
-            end
-            for end in range(len(typed) + 1)
-            if [q for q, text in enumerate(QUERIES) if text.startswith(typed[:end])] == begun
+        """P(q̄ | x) and saved(x, q̄) of the queries that the typed text begins, and of those that have it inside."""
+        begun, shortest = (
+            [q for q, text in enumerate(QUERIES) if text.startswith(typed)],
+            self.shortest(typed),
         )
-        searches = {q: float(self.policy.retriever.popularity[q]) * self.left(q, shortest) for q in onward}
+        inside: list[int] = []
+        if typed in QUERIES and " " not in typed:
+            inside = [q for q, text in enumerate(QUERIES) if has_words(typed, text) and q not in begun]
+        onward = [q for q in begun if QUERIES[q] != typed]
+        onward = onward if onward or inside else begun
+        count = self.policy.retriever.popularity.tolist()
+        searches = {q: count[q] * self.left(q, len(shortest)) for q in onward}
+        searches |= {q: count[q] * INSIDE for q in inside}
+        saved = {q: (len(QUERIES[q]) - len(shortest)) / len(QUERIES[q]) for q in onward}
+        saved |= {q: max((len(QUERIES[q]) - len(shortest)) / len(QUERIES[q]), TYPED_AGAIN) for q in inside}
         return {
-            q: (
-                searches[q] / sum(searches.values()),
-                0.0 if QUERIES[q] == typed else (len(QUERIES[q]) - max(shortest, 1)) / len(QUERIES[q]),
-            )
-            for q in onward
+            q: (searches[q] / sum(searches.values()), 0.0 if QUERIES[q] == typed else saved[q])
+            for q in searches
+            if searches[q]
         }
+
+    def shortest(self, typed: str) -> str:
+        """The shortest text that the same queries continue: it has the same list. A query has its own."""
+        begun = [text for text in QUERIES if text.startswith(typed)]
+        if typed in QUERIES or not begun:
+            return typed
+        return next(
+            typed[:end]
+            for end in range(1, len(typed) + 1)
+            if [text for text in QUERIES if text.startswith(typed[:end])] == begun
+        )
 
     def left(self, query: int, length: int) -> float:
         """The survival of those who intend a query, at a text of this length."""
@@ -126,8 +141,11 @@ class Slow:
 
     def shares(self, typed: str, listed: list[int]) -> list[float]:
         """The share of each suggestion in V: straight from the formula."""
-        members = self.members(typed)
-        accepted = [[self.acceptance(typed, m, q) for q in range(len(QUERIES))] for m in members]
+        members, model = self.members(typed), self.policy.acceptance
+        every = range(len(QUERIES))
+        careless = model.careless if len(self.shortest(typed)) == 1 else 0.0
+        accepted = [[self.acceptance(typed, m, q) for q in every] for m in members]
+        accepted += [[float(q == m) for q in every] for m in members] + [[1.0 for _ in every]]
         gain = [
             [
                 self.worth(m) * (self.utility(m, q) - 1) + self.policy.keystroke_value * saved
@@ -135,8 +153,18 @@ class Slow:
             ]
             for m, (_, saved) in members.items()
         ]
-        probability = [chance for chance, _ in members.values()]
-        return shares(probability, accepted, gain, self.policy.acceptance.reading.tolist(), listed)
+        finds = [
+            sum(chance * self.worth(m) * self.utility(m, q) for m, (chance, _) in members.items())
+            for q in every
+        ]
+        kinds = (1 - careless) * (1 - model.strict), (1 - careless) * model.strict
+        probability = [kind * chance for kind in kinds for chance, _ in members.values()] + [careless]
+        return shares(probability, accepted, [*gain, *gain, finds], model.reading.tolist(), listed)
+
+
+def has_words(typed: str, query: str) -> bool:
+    """Whether each typed word begins a word of the query."""
+    return all(any(word.startswith(part) for word in query.split()) for part in typed.split())
 
 
 def log_share(share: float) -> float:
@@ -252,7 +280,7 @@ def test_the_typed_query_is_not_suggested(mode: str, policy: ListPolicy) -> None
 def test_nothing_is_saved_where_all_is_typed(policy: ListPolicy) -> None:
     texts = from_prefixes(["laptop steel", "laptop stee", "laptop"])
     intents = policy.retriever.intents(texts)
-    members = policy.members(texts, intents, np.array([12, 11, 6]))
+    members = policy.members(texts, intents, policy.typed(texts, intents).lengths)
     saved = [
         dict(zip(members.rows.values[at].tolist(), members.saved[at].tolist(), strict=True))
         for at in map(members.rows.span, range(3))
@@ -261,7 +289,7 @@ def test_nothing_is_saved_where_all_is_typed(policy: ListPolicy) -> None:
     assert saved[0][steel] == 0
     assert saved[1][steel] == pytest.approx((12 - len("laptop st")) / 12)
     assert laptop not in saved[2]  # those who intend it are done
-    assert saved[2][steel] == pytest.approx((12 - len("lap")) / 12)
+    assert saved[2][steel] == pytest.approx((12 - len("laptop")) / 12)  # a query has a list of its own
     np.testing.assert_allclose(
         np.bincount(members.rows.owner, weights=members.probability), np.ones(3), rtol=1e-6
     )
@@ -293,7 +321,8 @@ def test_the_scores_of_one_person_are_those_of_the_takers(policy: ListPolicy) ->
         found = lists(policy, [typed])[0]
         takers = policy.takers(from_prefixes([typed]), np.array([query for query, _ in found], np.int32))
         for place, (_, score) in enumerate(found):
-            assert takers.value(place).sum() == pytest.approx(score, rel=1e-4, abs=1e-7)
+            value = takers.value(place).sum() + takers.careless_finds[place]
+            assert value == pytest.approx(score, rel=1e-4, abs=1e-7)
         assert (takers.takes.sum(axis=1) <= 1 + 1e-9).all()
 
 
@@ -318,4 +347,5 @@ def test_a_misspelt_text_is_accepted_less(policy: ListPolicy) -> None:
     at = takers.intended.tolist().index(QUERIES.index("lamp small"))
     slow = Slow.of(policy)
     expected = slow.acceptance("lamo", QUERIES.index("lamp small"), QUERIES.index("lamp steel"))
-    assert takers.takes[at, 0] == pytest.approx(expected * policy.acceptance.reading[0], rel=1e-4)
+    others = 1 - policy.acceptance.strict
+    assert takers.takes[at, 0] == pytest.approx(others * expected * policy.acceptance.reading[0], rel=1e-4)

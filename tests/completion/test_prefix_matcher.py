@@ -1,6 +1,7 @@
 """The prefix matcher, against a loop over all prefixes of all queries."""
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -53,16 +54,19 @@ def after_the_first(typed: str, query: str) -> float:
 
 
 def corrections(typed: str, query: str) -> float:
-    """Number of typed words that need one edit for the query to contain them all."""
+    """Number of typed words that need one edit for the query to contain them all; in the first character only words
+    of eight or more."""
     *complete, last = typed.split()
 
-    def needed(word: str, distances: list[int]) -> float:
-        least = min(distances)
-        return 0 if least == 0 else 1 if least == 1 and len(word) >= 4 else np.inf
+    def needed(word: str, apart: Callable[[str, str], int]) -> float:
+        others = query.split()
+        if any(apart(word, other) == 0 for other in others):
+            return 0
+        kept = len(word) < 8
+        close = (apart(word[kept:], other[kept:]) == 1 for other in others if word[:kept] == other[:kept])
+        return 1 if len(word) >= 4 and any(close) else np.inf
 
-    return needed(last, [from_beginning(last, word) for word in query.split()]) + sum(
-        needed(word, [distance(word, other) for other in query.split()]) for word in complete
-    )
+    return needed(last, from_beginning) + sum(needed(word, distance) for word in complete)
 
 
 def all_known(matchable: list[str], typed: str) -> bool:

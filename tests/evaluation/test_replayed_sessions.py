@@ -32,7 +32,7 @@ class Model:
 
     acceptance = Acceptance(PRIOR.coefficients, np.array(READ))
 
-    def continues(self, texts: list[str], candidates: Candidates) -> NDArray[np.bool_]:  # noqa: ARG002
+    def have_typed_words(self, texts: list[str], candidates: Candidates) -> NDArray[np.bool_]:  # noqa: ARG002
         return np.ones(len(candidates.query), np.bool_)
 
     def accepted(self, intended: NDArray[np.int64], slots: Slots) -> NDArray[np.float64]:

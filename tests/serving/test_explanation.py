@@ -53,7 +53,9 @@ def test_the_people_who_take_a_suggestion_add_up_to_its_score(typed: str, mode: 
         people.append(found.people)
         assert found.people.value == pytest.approx(one.score, rel=1e-4)
         of_takers = sum(taker.value for taker in found.people.takers)
-        assert of_takers + found.people.others == pytest.approx(found.people.value, rel=1e-6)
+        assert of_takers + found.people.others + found.people.careless == pytest.approx(
+            found.people.value, rel=1e-6
+        )
         net = found.people.finds - found.people.instead_of + found.people.saves
         assert net == pytest.approx(found.people.value, rel=1e-4, abs=1e-7)
         for taker in found.people.takers:

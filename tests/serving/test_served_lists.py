@@ -63,7 +63,8 @@ def test_the_value_that_is_explained_is_the_score_and_its_parts_add_up(
         assert people is not None
         assert people.value == pytest.approx(one.score, rel=1e-4, abs=1e-7)
         assert people.finds - people.instead_of + people.saves == pytest.approx(people.value, abs=1e-6)
-        assert sum(taker.value for taker in people.takers) + people.others == pytest.approx(people.value)
+        parts = sum(taker.value for taker in people.takers) + people.others + people.careless
+        assert parts == pytest.approx(people.value)
         assert sum(taker.share * taker.takes for taker in people.takers) <= people.taken + 1e-9
         for taker in people.takers:
             assert taker.finds - taker.instead_of + taker.saves == pytest.approx(taker.value, abs=1e-6)

@@ -20,7 +20,7 @@ from wayword.completion.query_pairs import acceptance_of_slots, context_ratio, h
 from wayword.completion.suggested_queries import SuggestedQueries
 from wayword.completion.trie import code_points
 from wayword.completion.typing_outcomes import Slots
-from wayword.logs.contexts import PREFIX
+from wayword.logs.contexts import PREFIX, from_prefixes
 from wayword.numba_jit import compiled
 from wayword.request import ANY, PREFIXED
 from wayword.store.compressed_rows import CompressedRows, WeightedRows
@@ -77,7 +77,9 @@ class Takers:
     saved: NDArray[np.float64]
     """λ · saved(x, q̄)."""
     careless: NDArray[np.float64]
-    """By suggestion: what those find who take whatever they read, a part of its value of its own."""
+    """By suggestion: the probability that it is taken by somebody who takes whatever they read."""
+    careless_finds: NDArray[np.float64]
+    """By suggestion: what these people find, which is a part of its value."""
 
     def value(self, place: int) -> NDArray[np.float64]:
         """Return the part of each intended query in the value of the suggestion at a place, from 0."""
@@ -103,7 +105,7 @@ class ListPolicy:
     def complete(self, contexts: pa.Table, k: int, *, mode: str = ANY) -> Candidates:
         """See `Policy.complete`."""
         intents = self.intents(contexts)
-        typed = code_points(contexts[PREFIX].to_pylist())
+        typed = self.typed(contexts, intents)
         members = self.members(contexts, intents, typed.lengths)
         pool = self.pool(contexts, intents, k, mode)
         query, value, _ = self._best(contexts, intents, members, pool, typed, max(k, SHOWN))
@@ -116,7 +118,7 @@ class ListPolicy:
         """Return the intended queries of all texts, and the probability that somebody who intends each takes nothing of
         the list for this text."""
         intents = self.intents(contexts)
-        typed = code_points(contexts[PREFIX].to_pylist())
+        typed = self.typed(contexts, intents)
         members = self.members(contexts, intents, typed.lengths)
         pool = self.pool(contexts, intents, SHOWN, ANY)
         return members.rows.values, self._best(contexts, intents, members, pool, typed, SHOWN)[2]
@@ -159,8 +161,17 @@ class ListPolicy:
             WeightedRows.from_lengths(query, lengths, weight), np.full(len(query), INSIDE, np.float32)
         )
 
-    def members(self, contexts: pa.Table, intents: Intents, typed: NDArray[np.int64]) -> Members:
-        """Return the queries that people who typed each text intend.
+    def typed(self, contexts: pa.Table, intents: Intents) -> CompressedRows:
+        """Return the code points of each text, cut to the shortest one that the same queries continue.
+
+        Such texts share a list. A text that is a query has a list of its own.
+        """
+        codes = code_points(contexts[PREFIX].to_pylist())
+        place = np.arange(len(codes.values)) - codes.offsets[codes.owner]
+        return codes.select(place < self._branching(intents, codes.lengths)[codes.owner])
+
+    def members(self, contexts: pa.Table, intents: Intents, shortest: NDArray[np.int64]) -> Members:
+        """Return the queries that people who typed each text intend; `shortest` are the lengths of `typed`.
 
         A text that is a query itself is submitted by those who intend it: the list is for those who type on, if any.
         Some have taken a suggestion at a shorter text, and do not see this list (`survival`).
@@ -170,7 +181,6 @@ class ListPolicy:
         rows = intents.members
         done = (rows.values == intents.typed_query[rows.owner]) & (rows.lengths[rows.owner] > 1)
         weight = np.where(done, 0.0, intents.typed_probability * self.searches[rows.values])
-        shortest = self._branching(intents, typed)
         if self.survival is not None:
             known = intents.source == SOURCES.index("graph")
             before = np.where(known, np.minimum(shortest - 1, self.survival.shape[1]), 0)[rows.owner]
@@ -200,10 +210,7 @@ class ListPolicy:
         )
 
     def _branching(self, intents: Intents, typed: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the length of the shortest text that the same queries continue: such texts share a list.
-
-        A text that is a query has a list of its own.
-        """
+        """Return the length of the shortest text that the same queries continue."""
         rows = intents.members
         known = (rows.lengths > 0) & (intents.source == SOURCES.index("graph")) & (intents.typed_query < 0)
         at = np.flatnonzero(known)
@@ -305,7 +312,7 @@ class ListPolicy:
     def takers(self, contexts: pa.Table, listed: NDArray[np.int32]) -> "Takers":
         """Return who takes each suggestion of a list that is shown for a single text."""
         intents = self.intents(contexts)
-        typed = code_points(contexts[PREFIX].to_pylist())
+        typed = self.typed(contexts, intents)
         members = self.members(contexts, intents, typed.lengths)
         with self._scratch() as scratch:
             accepted, utility = matrices(
@@ -328,7 +335,7 @@ class ListPolicy:
         worth = self.worth[members.rows.values].astype(np.float64)
         saved = self.keystroke_value * members.saved.astype(np.float64)
         careless = self.acceptance.careless if typed.lengths[0] == 1 else 0.0
-        found = (members.probability * worth) @ utility
+        carelessly = careless * reading * np.cumprod(np.r_[1.0, 1.0 - reading])[:-1]
         return Takers(
             members.rows.values,
             (1.0 - careless) * members.probability,
@@ -336,7 +343,8 @@ class ListPolicy:
             utility,
             worth,
             saved,
-            careless * reading * np.cumprod(np.r_[1.0, 1.0 - reading])[:-1] * found,
+            carelessly,
+            carelessly * ((members.probability * worth) @ utility),
         )
 
     def _factors(self, contexts: pa.Table) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
@@ -355,9 +363,10 @@ class ListPolicy:
         self._spare.append(scratch)
 
     def have_typed_words(self, texts: list[str], candidates: Candidates) -> NDArray[np.bool_]:
-        """Return whether each candidate has the words of the text that it is a candidate for."""
+        """Return whether each candidate has the words of the text that it is a candidate for, as lists are chosen."""
+        contexts = from_prefixes(texts)
         result: NDArray[np.bool_] = have_typed_words(
-            code_points(texts).indexed,
+            self.typed(contexts, self.retriever.intents(contexts)).indexed,
             candidates.context.astype(np.int64),
             self.queries.spelling.indexed,
             candidates.query.astype(np.int64),

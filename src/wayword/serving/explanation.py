@@ -191,15 +191,15 @@ def _people(
         took * takers.worth,
         took * takers.saved,
     )
-    value = takers.value(at)
+    value, careless = takers.value(at), float(takers.careless_finds[at])
     may = np.flatnonzero(~np.isin(takers.intended, list(served.hidden)))
     most = may[np.argsort(-np.abs(value[may]), kind="stable")[:SHOWN]]
     return Taken(
-        taken=float(took.sum()),
-        finds=float(finds.sum()),
+        taken=float(took.sum() + takers.careless[at]),
+        finds=float(finds.sum() + careless),
         instead_of=float(instead_of.sum()),
         saves=float(saves.sum()),
-        value=float(value.sum() + takers.careless[at]),
+        value=float(value.sum()) + careless,
         takers=[
             Taker(
                 served.index.shown[int(takers.intended[n])],
@@ -213,7 +213,7 @@ def _people(
             for n in most.tolist()
         ],
         others=float(value.sum() - value[most].sum()),
-        careless=float(takers.careless[at]),
+        careless=careless,
     )
 
 
