@@ -59,12 +59,13 @@ def best_lists(
         c0, c1 = pool_offsets[text], pool_offsets[text + 1]
         if m0 == m1 or c0 == c1:
             continue
-        suggested = pool_query[c0:c1]
-        gain = utilities(
-            member_query[m0:m1], suggested, pages, demand, own_utility, factors, text, scratch[1]
-        )
+        intended, suggested = member_query[m0:m1], pool_query[c0:c1]
+        own, rows = _own_columns(intended, suggested, group, strict > 0.0)
+        first_list = careless > 0.0 and typed[0][text + 1] - typed[0][text] == 1
+        rows += first_list
+        gain = utilities(intended, suggested, pages, demand, own_utility, factors, text, scratch[1], rows)
         accepted = acceptance(
-            member_query[m0:m1],
+            intended,
             suggested,
             gain,
             typed_words(typed, text, spelling, suggested),
@@ -73,24 +74,14 @@ def best_lists(
             group,
             coefficients,
             scratch[0],
+            rows,
         )
-        chance, found = probability[m0:m1], np.zeros(c1 - c0)
+        if first_list:
+            _add_careless(probability[m0:m1], worth[m0:m1], accepted, gain)
         for m in range(m1 - m0):
             for c in range(c1 - c0):
-                found[c] += chance[m] * worth[m0 + m] * gain[m, c]
                 gain[m, c] = worth[m0 + m] * (gain[m, c] - 1.0) + keystroke_value * saved[m0 + m]
-        first_list = typed[0][text + 1] - typed[0][text] == 1
-        chance, accepted, gain = _with_kinds(
-            chance,
-            accepted,
-            gain,
-            found,
-            careless if first_list else 0.0,
-            strict,
-            group,
-            member_query[m0:m1],
-            suggested,
-        )
+        chance = _add_strict(probability[m0:m1], accepted, gain, own, strict, careless if first_list else 0.0)
         filled = optimise(
             chance,
             accepted,
@@ -99,7 +90,7 @@ def best_lists(
             searches,
             suggested,
             core[c0:c1],
-            _most_probable(member_query[m0:m1], probability[m0:m1], suggested, core[c0:c1], group),
+            _most_probable(intended, probability[m0:m1], suggested, core[c0:c1], group),
             query[text],
             value[text],
         )
@@ -114,44 +105,43 @@ def best_lists(
 
 
 @subroutine
-def _with_kinds(
-    probability: Any,
-    accepted: Any,
-    gain: Any,
-    found: Any,
-    careless: Any,
-    strict: Any,
-    group: Any,
-    intended: Any,
-    suggested: Any,
-) -> Any:
-    """Add those who take whatever they read, and those who accept their own query only, as members; see the top of the
-    file. Of the latter, only members whose query may be suggested matter."""
-    members, n = accepted.shape
-    own = np.full(members, -1, np.int64)
-    count = 0
-    for m in range(members):
-        for c in range(n):
-            if group[suggested[c]] == group[intended[m]]:
-                own[m] = c
-                count += 1
-                break
-    chance = np.empty(members + count + 1, np.float32)
-    accepts = np.zeros((members + count + 1, n), np.float32)
-    gains = np.zeros((members + count + 1, n), np.float32)
-    at = members
-    for m in range(members):
-        chance[m] = (1.0 - careless) * (1.0 - strict) * probability[m]
-        for c in range(n):
-            accepts[m, c], gains[m, c] = accepted[m, c], gain[m, c]
+def _own_columns(intended: Any, suggested: Any, group: Any, strict: Any) -> Any:
+    """Return the column of each member's own query, or -1; and the rows of the matrices: one for each member, and one
+    more for its strict people if its query may be suggested."""
+    own, rows = np.full(len(intended), -1, np.int64), len(intended)
+    if strict:
+        for m in range(len(intended)):
+            for c in range(len(suggested)):
+                if group[suggested[c]] == group[intended[m]]:
+                    own[m] = c
+                    rows += 1
+                    break
+    return own, rows
+
+
+@subroutine
+def _add_careless(probability: Any, worth: Any, accepted: Any, gain: Any) -> None:
+    """Fill the last row: those who take whatever they read; `gain` has û(q | q̄) of the members."""
+    last = len(gain) - 1
+    for c in range(gain.shape[1]):
+        accepted[last, c] = 1.0
+        for m in range(len(probability)):
+            gain[last, c] += probability[m] * worth[m] * gain[m, c]
+
+
+@subroutine
+def _add_strict(probability: Any, accepted: Any, gain: Any, own: Any, strict: Any, careless: Any) -> Any:
+    """Fill the rows after the members: those who accept their own query only. Returns the probability of each row."""
+    chance, at = np.empty(len(gain), np.float32), len(probability)
+    chance[len(gain) - 1] = careless
+    for m in range(len(probability)):
+        share = (1.0 - careless) * probability[m]
+        chance[m] = (1.0 - strict) * share
         if own[m] >= 0:
-            chance[at] = (1.0 - careless) * strict * probability[m]
-            accepts[at, own[m]], gains[at, own[m]] = 1.0, gain[m, own[m]]
+            chance[at] = strict * share
+            accepted[at, own[m]], gain[at, own[m]] = 1.0, gain[m, own[m]]
             at += 1
-    chance[at] = careless
-    for c in range(n):
-        accepts[at, c], gains[at, c] = 1.0, found[c]
-    return chance, accepts, gains
+    return chance
 
 
 @subroutine

@@ -27,7 +27,7 @@ from wayword.store.compressed_rows import CompressedRows, WeightedRows
 
 USEFUL, PROBABLE = 40, 24
 """The pool of a text: so many queries of highest expected utility, and so many of the most probable."""
-FEWEST, EACH = 10, 3
+FEWEST, EACH = 2, 4
 """Where few queries are intended, fewer useful ones: so many, and so many more for each intended query."""
 TYPED_AGAIN = 0.5
 """Share of a query's characters that have to be typed again, at least, by somebody whose text does not begin it."""

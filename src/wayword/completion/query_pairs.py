@@ -35,10 +35,11 @@ def matrices(
     """Return a(q | x, q̄) and û(q | q̄) of one text, members × pool; for the arguments see `best_lists`."""
     words, pages, spelling, group, _ = queries
     text = np.int64(0)
-    utility = utilities(intended, suggested, pages, demand, own_utility, factors, text, scratch[1])
+    rows = len(intended)
+    utility = utilities(intended, suggested, pages, demand, own_utility, factors, text, scratch[1], rows)
     has_words = typed_words(typed, text, spelling, suggested)
     accepted = acceptance(
-        intended, suggested, utility, has_words, corrected, words, group, coefficients, scratch[0]
+        intended, suggested, utility, has_words, corrected, words, group, coefficients, scratch[0], rows
     )
     return accepted, utility
 
@@ -80,6 +81,7 @@ def acceptance_of_slots(
             group,
             coefficients,
             slot_of,
+            1,
         )
         for slot in range(first, last):
             accepted[slot] = row[0, slot - first]
@@ -133,23 +135,25 @@ def utilities(  # noqa: PLR0912
     factors: Any,
     text: Any,
     row_of: Any,
+    rows: Any,
 ) -> Any:
-    """Return û(q | q̄) = ⟨demand(q̄), exposure(q)⟩ / ⟨demand(q̄), exposure(q̄)⟩, members × pool."""
+    """Return û(q | q̄) = ⟨demand(q̄), exposure(q)⟩ / ⟨demand(q̄), exposure(q̄)⟩, members × pool; there may be further
+    `rows`, of zeros."""
     page_offsets, page_document, page_p = pages
     demand_offsets, demand_document, rate = demand
     factor, factor_row = factors
     context = factor_row[text]
-    n, rows = len(suggested), 0
+    n, shown_documents = len(suggested), 0
     for c in range(n):
         for e in range(page_offsets[suggested[c]], page_offsets[suggested[c] + 1]):
             if row_of[page_document[e]] == 0:
-                rows += 1
-                row_of[page_document[e]] = rows
-    exposure = np.zeros((rows + 1, n), np.float32)
+                shown_documents += 1
+                row_of[page_document[e]] = shown_documents
+    exposure = np.zeros((shown_documents + 1, n), np.float32)
     for c in range(n):
         for e in range(page_offsets[suggested[c]], page_offsets[suggested[c] + 1]):
             exposure[row_of[page_document[e]], c] = page_p[e]
-    utility = np.zeros((len(intended), n), np.float32)
+    utility = np.zeros((rows, n), np.float32)
     for m in range(len(intended)):
         q = intended[m]
         row = utility[m]
@@ -190,8 +194,9 @@ def acceptance(  # noqa: PLR0912
     group: Any,
     coefficients: Any,
     slot_of: Any,
+    rows: Any,
 ) -> Any:
-    """Return a(q | x, q̄), members × pool; see `acceptance.Acceptance`. `utility` has û(q | q̄)."""
+    """Return a(q | x, q̄), members × pool, and further `rows` of zeros. `utility` has û(q | q̄)."""
     word_offsets, word_of, share = words
     n, slots = len(suggested), 0
     for c in range(n):
@@ -203,7 +208,7 @@ def acceptance(  # noqa: PLR0912
     for c in range(n):
         for e in range(word_offsets[suggested[c]], word_offsets[suggested[c] + 1]):
             has_word[slot_of[word_of[e]], c] = share[e]
-    accepted = np.empty((len(intended), n), np.float32)
+    accepted = np.zeros((rows, n), np.float32)
     of_intended, of_suggested = np.zeros(n), np.zeros(n)
     constant = coefficients[0] + (coefficients[5] if corrected else 0.0)
     for m in range(len(intended)):
