@@ -120,7 +120,7 @@ class Acceptance:
 
 
 PRIOR = Acceptance(
-    np.array([-6.0, 1.2, 1.25, 1.25, 3.5, -0.5]),
+    np.array([-6.0, 1.2, 1.0, 1.0, 3.8, -0.5]),
     0.85 * np.arange(1, POSITIONS + 1, dtype=np.float64) ** -0.9,
 )
 """The model for logs without events of what was shown and taken; docs/acceptance.md gives the reasons."""
