@@ -144,6 +144,15 @@ class Drawing:
         self.prefixes = right + misspelt
         self.number = {prefix: place for place, prefix in enumerate(right)}
         self.span = universe.continuing(right)
+        self.has_words = np.array(
+            [
+                [
+                    all(any(word.startswith(part) for word in text.split()) for part in prefix.split())
+                    for text in texts
+                ]
+                for prefix in right
+            ]
+        )
         matched = universe.retriever.intents(from_prefixes(misspelt))
         rows = [matched.members.values[matched.members.span(i)].tolist() for i in range(len(right))]
         exact = [
@@ -201,9 +210,9 @@ class Drawing:
         if policy is not None:
             items = policy[prefix]
         wrong = misspells[session]
-        continues = (items >= low[:, None]) & (items < high[:, None]) & ~wrong[:, None]
+        has_words = self.has_words[prefix[:, None], items] & ~wrong[:, None]
         of_pairs = (self.pairs @ self.model.coefficients).reshape(n, n)
-        logit = of_pairs[intended[session][:, None], items] + self.model.coefficients[1] * continues
+        logit = of_pairs[intended[session][:, None], items] + self.model.coefficients[1] * has_words
         logit += self.model.coefficients[5] * wrong[:, None]
         sure = (items == intended[session][:, None]) | (rng.random(sessions) < self.model.careless)[session][
             :, None

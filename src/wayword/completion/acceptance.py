@@ -43,7 +43,7 @@ class Acceptance:
     """`coefficients[f]` is the weight of `FEATURES[f]`, `reading[j]` the probability that position j + 1 is read.
 
     >>> PRIOR.probability(np.array([[1.0, 1, 0, 0, 0, 0], [1.0, 1, 1, 1, 1, 0]])).round(2).tolist()
-    [0.01, 0.77]
+    [0.01, 0.73]
     """
 
     coefficients: NDArray[np.float64]
