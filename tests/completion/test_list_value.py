@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from slow_list_value import best_value, shares, value
 
 from wayword.completion.list_value import CLOSE, EXPECTED, LEAST, SHOWN, list_value, optimise
-from wayword.completion.list_value import _shares as fast_shares
+from wayword.completion.list_value import shares as fast_shares
 
 READING = 0.8 * np.arange(1, 41, dtype=np.float64) ** -0.5
 CASES = 400

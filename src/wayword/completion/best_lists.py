@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from wayword.completion.list_value import SHOWN, optimise
+from wayword.completion.list_value import SHOWN, optimise, shares
 from wayword.completion.query_pairs import acceptance, typed_words, utilities
 from wayword.numba_jit import compiled, subroutine
 
-NEGLIGIBLE = 0.005
-"""A list ends before the first suggestion of less than this share of the value of its best one."""
+NEGLIGIBLE, UNRELATED = 0.005, 0.1
+"""A suggestion with the typed words is shown if it has at least the first share of the value of the best one, another
+one if it has at least the second."""
 
 
 @compiled
@@ -64,11 +65,12 @@ def best_lists(
         first_list = careless > 0.0 and typed[0][text + 1] - typed[0][text] == 1
         rows += first_list
         gain = utilities(intended, suggested, pages, demand, own_utility, factors, text, scratch[1], rows)
+        has_words = typed_words(typed, text, spelling, suggested)
         accepted = acceptance(
             intended,
             suggested,
             gain,
-            typed_words(typed, text, spelling, suggested),
+            has_words,
             corrected[text],
             words,
             group,
@@ -95,6 +97,12 @@ def best_lists(
             value[text],
         )
         most = value[text, :SHOWN].max()
+        if not corrected[text]:
+            kept = _related(query[text], value[text], filled, has_words, UNRELATED * most)
+            if kept < filled:
+                shares(chance, accepted, gain, reading, query[text], value[text], kept)
+                query[text, kept:], value[text, kept:] = -1, 0.0
+                filled = kept
         for j in range(filled):
             if value[text, j] < NEGLIGIBLE * most:
                 query[text, j:], value[text, j:] = -1, 0.0
@@ -102,6 +110,17 @@ def best_lists(
             for m in range(m1 - m0):
                 declined[m0 + m] *= 1.0 - reading[j] * accepted[m, query[text, j]]
             query[text, j] = suggested[query[text, j]]
+
+
+@subroutine
+def _related(chosen: Any, value: Any, filled: Any, has_words: Any, least: Any) -> Any:
+    """Remove suggestions without the typed words that are worth less than `least`; return the number of the others."""
+    kept = 0
+    for j in range(filled):
+        if has_words[chosen[j]] or value[j] >= least:
+            chosen[kept] = chosen[j]
+            kept += 1
+    return kept
 
 
 @subroutine

@@ -20,8 +20,9 @@ from wayword.completion.typing_outcomes import Keystrokes, Lists, Slots, take_pr
 from wayword.logs.contexts import PREFIX
 from wayword.store.compressed_rows import CompressedRows
 
-VALUES = tuple(0.1 * 2 ** (step / 4) for step in range(24))
-"""The values that may be chosen: 0.1 to 5.4."""
+VALUES = tuple(2 ** (step / 4) for step in range(18))
+"""The values that may be chosen: 1 to 19. With less, queries with the same first word are left out because people might
+take one for another, and lists look odd."""
 SESSIONS = 400
 """Number of held-out searches that are typed."""
 MORE = 1.03

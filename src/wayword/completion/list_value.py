@@ -81,7 +81,7 @@ def optimise(
     if filled == SHOWN:
         listed[~core] = False
         filled = _append(probability, accepted, gain, reading, searches, suggested, chosen, filled, listed)
-    _shares(probability, accepted, gain, reading, chosen, value, filled)
+    shares(probability, accepted, gain, reading, chosen, value, filled)
     chosen[filled:], value[filled:] = -1, 0.0  # where suggestions were that have been removed
     return filled
 
@@ -107,7 +107,7 @@ def _add_expected(
     for at in range(length):
         for j in range(length):
             chosen[j] = before[j] if j < at else expected if j == at else before[j - 1]
-        _shares(probability, accepted, gain, reading, chosen, value, length)
+        shares(probability, accepted, gain, reading, chosen, value, length)
         if value[:length].min() > 0.0 and value[:length].sum() >= least:
             place = at
             break
@@ -137,7 +137,7 @@ def _drop(
     Without this, a suggestion that leads people astray might stay because it keeps them from a worse one that follows.
     """
     while filled:
-        _shares(probability, accepted, gain, reading, chosen, value, filled)
+        shares(probability, accepted, gain, reading, chosen, value, filled)
         worst = np.argmin(value[:filled])
         if value[worst] > 0.0:
             break
@@ -384,7 +384,7 @@ def _insert(  # noqa: PLR0912
 
 
 @subroutine
-def _shares(
+def shares(
     probability: Any, accepted: Any, gain: Any, reading: Any, chosen: Any, value: Any, filled: Any
 ) -> None:
     """Write Σ_q̄ P · T_j · gain of each suggestion into `value`; their sum is V."""

@@ -1,8 +1,9 @@
 """Lookalikes: queries that hardly differ to the eye. A list shows one of them, the most searched.
 
 Two queries look alike if they have the same words, in any order, after at most one character is removed from each: a
-letter more, less, replaced or moved. Digits are never removed: "iphone 7" and "iphone 8" are two things. Unlike
-variants (`variants`), lookalikes remain suggestions of their own: "wine rack" is shown where "vine rack" is not.
+letter more, less, replaced or moved. Digits and letters of short words are never removed: "iphone 7" and "iphone 8"
+are two things, as are "hunspell ru" and "hunspell eu". Unlike variants (`variants`), lookalikes remain suggestions of
+their own: "wine rack" is shown where "vine rack" is not.
 """
 
 from typing import Any
@@ -15,6 +16,8 @@ from wayword.store.compressed_rows import CompressedRows
 
 SHORTEST = 6
 """Characters, without spaces, below which one letter makes another word."""
+SHORT_WORD = 3
+"""Characters of a word in which one letter makes another word."""
 MOST_ALIKE = 64
 """Largest number of queries that are compared because they share a spelling; more are left out."""
 SPACE = 32
@@ -30,9 +33,9 @@ def lookalikes(
     `spelling` are the code points of the queries, `group` is equal for variants of one query.
 
     >>> from wayword.completion.trie import code_points
-    >>> texts = ["directory tree", "directory trpee", "iphone 7 case", "iphone 8 case"]
-    >>> lookalikes(code_points(texts), np.array([9.0, 1, 5, 9]), np.arange(4, dtype=np.int32)).tolist()
-    [0, 0, 2, 3]
+    >>> texts = ["directory tree", "directory trpee", "hunspell eu", "hunspell ru", "iphone 7 case", "iphone 8 case"]
+    >>> lookalikes(code_points(texts), np.array([9.0, 1, 1, 9, 5, 9]), np.arange(6, dtype=np.int32)).tolist()
+    [0, 0, 2, 3, 4, 5]
     """
     owner, spelt = _shortened(*spelling.indexed)
     order = np.lexsort((owner, spelt))
@@ -42,7 +45,8 @@ def lookalikes(
 
 @compiled
 def _shortened(offsets: Any, codes: Any) -> Any:
-    """Return a hash of each query's words, and of the same without each character that is no digit."""
+    """Return a hash of each query's words, and of the same without each character that is no digit, of words that are
+    not short."""
     room = len(codes) + len(offsets)
     owner, spelt = np.empty(room, np.int64), np.empty(room, np.uint64)
     count = 0
@@ -53,9 +57,17 @@ def _shortened(offsets: Any, codes: Any) -> Any:
             length += code != SPACE
         if length < SHORTEST:
             continue
+        begin = 0  # of the word of the character that is left out
         for left_out in range(-1, len(letters)):
-            if left_out >= 0 and (letters[left_out] == SPACE or 48 <= letters[left_out] <= 57):
+            if left_out >= 0 and letters[left_out] == SPACE:
+                begin = left_out + 1
                 continue
+            if left_out >= 0:
+                end = left_out
+                while end < len(letters) and letters[end] != SPACE:
+                    end += 1
+                if end - begin <= SHORT_WORD or 48 <= letters[left_out] <= 57:
+                    continue
             total, word = np.uint64(0), _SEED
             for place in range(len(letters)):
                 if letters[place] == SPACE:
