@@ -266,6 +266,17 @@ def test_a_single_query_completes_itself(tmp_path: Path) -> None:
         assert found.score == pytest.approx(PRIOR.reading[0] * people, rel=1e-4)
 
 
+def test_a_word_that_is_a_query_gets_the_queries_that_have_it_inside(tmp_path: Path) -> None:
+    """ "player" begins one other query and is inside another; "video" is no word of "player stand"."""
+    rankings = pages(["player", "player stand", "video player"])
+    workspace = start(tmp_path, log_of(rankings, 150), rankings)
+    completer = PolicyCompleter.open(workspace, load_policies)
+    assert {c.query for c in completer.complete("player")} == {"player stand", "video player"}
+    assert [c.query for c in completer.complete("playe", policy="popular", k=1)] == ["player"]
+    assert [c.query for c in completer.complete("player", mode="prefix")] == ["player stand"]
+    assert "video player" not in {c.query for c in completer.complete("player s")}
+
+
 def test_a_part_of_the_training_log_without_a_click_is_no_trouble(tmp_path: Path) -> None:
     """Nothing can be held out, so nothing is chosen by it; the searches of the retriever's part had no click."""
     rankings = pages(["lamp", "lamp red", "lock"])
@@ -361,7 +372,9 @@ def test_japanese_without_spaces(tmp_path: Path) -> None:
     onward = {c.query for c in completer.complete("東京", mode="prefix")}
     assert onward == {"東京タワー", "東京駅", "東京駅弁当"}
     assert {c.query for c in completer.complete("東京駅", mode="prefix")} == {"東京駅弁当"}
-    assert {c.query for c in completer.complete("東京")} == onward  # the others have nothing of it, and serve few
+    assert {
+        c.query for c in completer.complete("東京")
+    } == onward  # the others have nothing of it, and serve few
     assert {c.query for c in completer.complete("東京", policy="expected")} == set(queries)
     assert values(workspace, PREFIXED)["expected", 1] > 0
 

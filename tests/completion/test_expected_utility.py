@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from wayword.completion import expected_utility as graph
 from wayword.completion.candidates import Candidates
 from wayword.completion.context_affinity import Affinity
-from wayword.completion.expected_utility import ExpectedUtilityRetriever, RecordedPrefixes, largest
+from wayword.completion.expected_utility import AT_ONCE, ExpectedUtilityRetriever, RecordedPrefixes, largest
 from wayword.completion.prefix_matcher import PrefixMatcher
 from wayword.completion.retriever_io import (
     load_affinity,
@@ -293,6 +293,27 @@ def test_in_mode_prefix_a_recorded_prefix_shows_only_what_it_begins(
     intents = abbreviated.intents(from_prefixes(["wm", "wash"]))
     assert abbreviated.most_probable(intents, 5).query.tolist() == [0, 1, 0]
     assert abbreviated.most_probable(intents, 5, PREFIXED).query.tolist() == [1, 0]
+
+
+def test_many_texts_at_once_are_matched_as_each_alone(
+    abbreviated: ExpectedUtilityRetriever, own_pages: ExpectedUtilityRetriever
+) -> None:
+    for retriever in (abbreviated, own_pages):
+        known = [text[:end] for text in retriever.texts for end in range(len(text) + 1)]
+        texts = [*known, "wm", "shpe", "red sho", "zzzz", *known]
+        assert len(texts) >= AT_ONCE
+        together = retriever.intents(from_prefixes(texts))
+        for row, text in enumerate(texts):
+            alone = retriever.intents(from_prefixes([text]))
+            at = together.members.span(row)
+            assert together.members.values[at].tolist() == alone.members.values.tolist()
+            assert together.members.weights[at].tolist() == alone.members.weights.tolist()
+            assert together.typed_probability[at].tolist() == alone.typed_probability.tolist()
+            assert together.continues[at].tolist() == alone.continues.tolist()
+            assert (together.source[row], together.typed_query[row]) == (
+                alone.source[0] if len(alone.members.values) else together.source[row],
+                alone.typed_query[0],
+            )
 
 
 @pytest.mark.parametrize(("text", "source"), [("wsher", "typo"), ("dry", "graph")])
