@@ -86,4 +86,4 @@ def test_people_who_accept_only_their_own_query_hardly_type_more(
 
 def test_values_ascend() -> None:
     assert list(VALUES) == sorted(VALUES)
-    assert VALUES[0] == 0.1
+    assert VALUES[0] == 1

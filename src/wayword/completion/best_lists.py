@@ -19,7 +19,7 @@ from wayword.completion.list_value import SHOWN, optimise, shares
 from wayword.completion.query_pairs import acceptance, typed_words, utilities
 from wayword.numba_jit import compiled, subroutine
 
-NEGLIGIBLE, UNRELATED = 0.001, 0.1
+NEGLIGIBLE, UNRELATED = 0.001, 0.04
 """A suggestion with the typed words is shown if it has at least the first share of the value of the best one, another
 one if it has at least the second."""
 
@@ -116,15 +116,18 @@ def best_lists(
 def _related(chosen: Any, value: Any, filled: Any, has_words: Any, least: Any) -> Any:
     """Remove suggestions without the typed words that are worth less than `least`; return the number of the others.
 
-    Where one of the first `SHOWN` is removed, the list ends with them: it does not depend on the number asked for.
+    If one of the first `SHOWN` is removed, the list ends with them, else before the first such one after them: the list
+    does not depend on the number asked for.
     """
     kept = 0
     for j in range(filled):
-        if j == SHOWN and kept < SHOWN:
-            break
         if has_words[chosen[j]] or value[j] >= least:
             chosen[kept] = chosen[j]
             kept += 1
+        elif j >= SHOWN:
+            break
+        if j == SHOWN - 1 and kept < SHOWN:
+            break
     return kept
 
 
