@@ -68,7 +68,7 @@ def test_files_cut_while_a_server_maps_them_bring_the_version_before(
     with serving(copied) as server:
         assert _serves(current)(server)
         _truncate_only(copied, current, earlier)
-        eventually(_asked(server, lambda server: bool(server.queries("vib")) and _serves(earlier)(server)))
+        eventually(_asked(server, lambda server: bool(server.queries("vidoe")) and _serves(earlier)(server)))
         health = server.get("/healthz")
         assert (health.status, health.json["status"]) == (200, "degraded")
         assert health.json["indexes"] == {"a": earlier}

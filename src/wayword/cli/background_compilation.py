@@ -15,6 +15,8 @@ TOPICS = ("video", "music", "photo", "mail", "game", "text")
 KINDS = ("player", "editor", "library")
 MISSPELT = "vidoe player"
 """A query that is compared with the right one."""
+WORD = "player"
+"""A query that is a word of others."""
 
 
 @contextmanager
@@ -55,7 +57,7 @@ def write_log(folder: Path) -> tuple[Path, Path]:
     names = [f"{topic}-{kind}" for topic in TOPICS for kind in KINDS]
     texts = {name: name.replace("-", " ") for name in names}
     clicks = [f"{i},{texts[name]},{name},1" for i, name in enumerate(names * 20)]
-    clicks.append(f"{len(clicks)},{MISSPELT},{names[0]},1")
+    clicks += [f"{len(clicks) + i},{query},{names[0]},1" for i, query in enumerate((MISSPELT, WORD))]
     log, documents = folder / "clicks.csv", folder / "documents.csv"
     log.write_text("\n".join(["search_id,query,document,rank", *clicks]))
     documents.write_text("\n".join(["document,title", *(f"{name},{text}" for name, text in texts.items())]))

@@ -91,7 +91,7 @@ class Intents:
         twice = Intents.concatenate(self, added).take(both)
         return replace(
             twice,
-            members=replace(twice.members, offsets=twice.members.offsets[::2]),
+            members=replace(twice.members, offsets=twice.members.offsets[::2].copy()),
             source=self.source,
             typed_query=self.typed_query,
         )
