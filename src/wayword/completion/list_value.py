@@ -13,9 +13,8 @@ inserted or replaced, while this increases V. With S_j = Π_{i<j} (1 − r_i a_i
 position j, and F_j, the value of what follows position j for those who reach it, a replacement of position j by c is
 worth Σ_q̄ P · S_j · r_j · a_c · (gain_c − F_j), for all c at once: a sweep over all positions costs as much as the
 greedy list. Of suggestions whose value is within 1 %, the most searched is taken. The most probable intended query is
-listed where this costs at most a tenth of the value. The share of each suggestion in V is
-positive: none is shown only because it keeps people from a worse one.
-
+listed where this costs at most a tenth of the value. The share of each suggestion in V is positive: none is shown only
+because it keeps people from a worse one.
 """
 
 from typing import Any
