@@ -204,7 +204,7 @@ class Knows:
                 suggested,
                 code_points(context[PREFIX].to_pylist()).arrays,
                 False,
-                policy.queries.arrays(policy.searches),
+                policy.queries.arrays(policy.searches, policy.retriever.certainty),
                 policy.retriever.graph.demand.arrays,
                 policy.retriever.own_utility,
                 policy._factors(context),

@@ -65,6 +65,7 @@ class Universe:
                 queries.pages,
                 retriever.graph.demand,
                 retriever.own_utility,
+                retriever.certainty,
                 retriever.graph.documents,
             ),
             queries.group,

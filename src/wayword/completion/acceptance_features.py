@@ -27,12 +27,14 @@ class ComparedQueries:
     pages: WeightedRows
     demand: WeightedRows
     own_utility: NDArray[np.float32]
+    certainty: NDArray[np.float32]
     documents: int
 
     @property
     def arrays(self) -> tuple[Any, ...]:
-        """(words, pages, demand, own utility)."""
-        return self.words.words.arrays, self.pages.arrays, self.demand.arrays, self.own_utility
+        """(words, pages, demand, own utility, certainty)."""
+        words, pages, demand = self.words.words.arrays, self.pages.arrays, self.demand.arrays
+        return words, pages, demand, self.own_utility, self.certainty
 
 
 def features(
@@ -45,7 +47,8 @@ def features(
     """Return pairs × `FEATURES`. A query of number -1 has neither words nor a page.
 
     >>> pages = WeightedRows(np.array([0, 1, 2]), np.array([0, 0], np.int32), np.ones(2, np.float32))
-    >>> queries = ComparedQueries(QueryWords.of(["tv", "tv stand"]), pages, pages, np.ones(2, np.float32), 1)
+    >>> one = np.ones(2, np.float32)
+    >>> queries = ComparedQueries(QueryWords.of(["tv", "tv stand"]), pages, pages, one, one, 1)
     >>> pair = np.array([0], np.int32), np.array([1], np.int32), np.array([True]), np.array([False])
     >>> features(*pair, queries).round(2).tolist()
     [[1.0, 1.0, 1.0, 0.68, 1.0, 0.0]]
@@ -81,7 +84,7 @@ def compare_blocks(
     """
     member_offsets, member_query = members
     column_offsets, column_query = columns
-    words, pages, demand, own_utility = queries
+    words, pages, demand, own_utility, certainty = queries
     for block in range(len(starts)):
         at = starts[block]
         for m in range(member_offsets[block], member_offsets[block + 1]):
@@ -92,7 +95,8 @@ def compare_blocks(
                 suggested = column_query[c]
                 if suggested >= 0 and intended >= 0:
                     compare_words(intended, suggested, words, out[at])
-                    out[at, 2] = log_share(utility_for(wanted, own_utility[intended], suggested, pages))
+                    utility = utility_for(wanted, own_utility[intended], suggested, pages)
+                    out[at, 2] = log_share(certainty[intended] * utility)
                     same[at] = group[suggested] == group[intended]
                 at += 1
             if intended >= 0:

@@ -75,12 +75,15 @@ def _universe(engine: Engine, at: Folders) -> Universe:
     returned = np.bincount(shown.values, minlength=n) > 0
     pages = pages_by_rank(shown, n)
     searches = popularity(at["rankings"], "retriever", "ranker")
+    wanted = WeightedRows(
+        pages.offsets, pages.values, pages.weights * np.maximum(searches, 1)[pages.owner].astype(np.float32)
+    )
     retriever = ExpectedUtilityRetriever(
         texts,
         PrefixMatcher.build(texts, returned),
-        DemandGraph(pages, shown, n),
+        DemandGraph(wanted, shown, n),
         prefix_probability=np.ones(n, np.float32),
-        own_utility=np.bincount(pages.owner, pages.weights**2, minlength=n).astype(np.float32),
+        own_utility=np.bincount(pages.owner, pages.weights * wanted.weights, minlength=n).astype(np.float32),
         popularity=searches,
     )
     variants = Variants.of(texts, searches, pages, returned)

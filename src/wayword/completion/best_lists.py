@@ -46,14 +46,14 @@ def best_lists(
     probability that somebody who intends each member takes nothing of it.
 
     members: offsets, query, P(q̄ | x), saved, worth; pool: offsets, query, core;
-    typed: code points of the texts; queries: words, pages by rank, code points, group, searches;
+    typed: code points of the texts; queries: words, pages by rank, code points, group, searches, certainty;
     model: coefficients, reading, keystroke value, shares of careless and of strict people;
     scratch: arrays of zeros for words and documents.
     Rows of different lengths are given as offsets, values and weights.
     """
     member_offsets, member_query, probability, saved, worth = members
     pool_offsets, pool_query, core = pool
-    words, pages, spelling, group, searches = queries
+    words, pages, spelling, group, searches, certainty = queries
     coefficients, reading, keystroke_value, careless, strict = model
     for text in range(first, last):
         m0, m1 = member_offsets[text], member_offsets[text + 1]
@@ -70,6 +70,7 @@ def best_lists(
             intended,
             suggested,
             gain,
+            certainty,
             has_words,
             corrected[text],
             words,

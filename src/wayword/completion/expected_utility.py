@@ -8,6 +8,7 @@ serve this demand best.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from threading import Lock
 
 import numpy as np
@@ -36,6 +37,8 @@ CACHE_SIZE, ENTRY_OVERHEAD = 1 << 20, 50
 """Size of the cache of matches and the overhead of an entry, in queries of 9 bytes: about 10 MB per process."""
 AT_ONCE = 32
 """So many texts or more are matched together. Fewer are looked up in the cache."""
+DOUBT = 0.1
+"""See `ExpectedUtilityRetriever.certainty`."""
 CONTINUING = ("exact", "typo")
 """Matches of these sources continue the typed text, or its correction."""
 Match = tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.bool_], int, NDArray[np.float32]]
@@ -151,6 +154,15 @@ class ExpectedUtilityRetriever:
             CACHE_SIZE, getsizeof=lambda match: ENTRY_OVERHEAD + len(match[0])
         )
         self._cached_match = cached(cache, key=str, lock=Lock())(self._match)
+
+    @cached_property
+    def certainty(self) -> NDArray[np.float32]:
+        """How far û(q | q̄) counts for whether those who intend q̄ accept q: o / (o + `DOUBT`), where o is what a search for
+        q̄ finds, relative to the average search. Where people find next to nothing, û compares two numbers near 0."""
+        searches = self.popularity.astype(np.float64)
+        own = np.where(searches > 0, self.own_utility, 0).astype(np.float64)
+        doubt = DOUBT * own.sum() / max(searches.sum(), 1e-12) * searches
+        return np.divide(own, own + doubt, out=np.ones(len(own)), where=own + doubt > 0).astype(np.float32)
 
     def retrieve(self, contexts: pa.Table, k: int, mode: str = ANY) -> Candidates:
         """See `Retriever.retrieve`. The score is the expected utility relative to that of the intended queries: 1 is as

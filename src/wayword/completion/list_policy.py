@@ -284,7 +284,10 @@ class ListPolicy:
             self.acceptance.careless,
             self.acceptance.strict,
         )
-        queries, demand = self.queries.arrays(self.searches), self.retriever.graph.demand.arrays
+        queries, demand = (
+            self.queries.arrays(self.searches, self.retriever.certainty),
+            self.retriever.graph.demand.arrays,
+        )
 
         def fill(first: int) -> None:
             with self._scratch() as scratch:
@@ -320,7 +323,7 @@ class ListPolicy:
                 listed,
                 typed.arrays,
                 bool(np.isin(intents.source, CORRECTED)[0]),
-                self.queries.arrays(self.searches),
+                self.queries.arrays(self.searches, self.retriever.certainty),
                 self.retriever.graph.demand.arrays,
                 self.retriever.own_utility,
                 self._factors(contexts),
@@ -381,7 +384,7 @@ class ListPolicy:
                 slots.offsets,
                 slots.suggested,
                 slots.matches,
-                self.queries.arrays(self.searches),
+                self.queries.arrays(self.searches, self.retriever.certainty),
                 self.retriever.graph.demand.arrays,
                 self.retriever.own_utility,
                 self.acceptance.coefficients,

@@ -33,13 +33,23 @@ def matrices(
     scratch: Any,
 ) -> Any:
     """Return a(q | x, q̄) and û(q | q̄) of one text, members × pool; for the arguments see `best_lists`."""
-    words, pages, spelling, group, _ = queries
+    words, pages, spelling, group, _, certainty = queries
     text = np.int64(0)
     rows = len(intended)
     utility = utilities(intended, suggested, pages, demand, own_utility, factors, text, scratch[1], rows)
     has_words = typed_words(typed, text, spelling, suggested)
     accepted = acceptance(
-        intended, suggested, utility, has_words, corrected, words, group, coefficients, scratch[0], rows
+        intended,
+        suggested,
+        utility,
+        certainty,
+        has_words,
+        corrected,
+        words,
+        group,
+        coefficients,
+        scratch[0],
+        rows,
     )
     return accepted, utility
 
@@ -61,7 +71,7 @@ def acceptance_of_slots(
 
     `wanted` is an array of zeros by document.
     """
-    words, pages, _, group, _ = queries
+    words, pages, _, group, _, certainty = queries
     accepted = np.zeros(len(suggested))
     for person in range(len(intended)):
         first, last = offsets[person], offsets[person + 1]
@@ -75,6 +85,7 @@ def acceptance_of_slots(
             intended[person : person + 1],
             suggested[first:last],
             utility,
+            certainty,
             has_words[first:last],
             False,
             words,
@@ -188,6 +199,7 @@ def acceptance(  # noqa: PLR0912
     intended: Any,
     suggested: Any,
     utility: Any,
+    certainty: Any,
     has_words: Any,
     corrected: Any,
     words: Any,
@@ -196,7 +208,10 @@ def acceptance(  # noqa: PLR0912
     slot_of: Any,
     rows: Any,
 ) -> Any:
-    """Return a(q | x, q̄), members × pool, and further `rows` of zeros. `utility` has û(q | q̄)."""
+    """Return a(q | x, q̄), members × pool, and further `rows` of zeros.
+
+    `utility` has û(q | q̄), `certainty` how far it counts for those who intend each query.
+    """
     word_offsets, word_of, share = words
     n, slots = len(suggested), 0
     for c in range(n):
@@ -230,7 +245,7 @@ def acceptance(  # noqa: PLR0912
                 logit += coefficients[2] * log_share(of_intended[c])
                 logit += coefficients[3] * log_share(of_suggested[c])
             if utility[m, c] > 0.0:
-                logit += coefficients[4] * log_share(utility[m, c])
+                logit += coefficients[4] * log_share(certainty[q] * utility[m, c])
             accepted[m, c] = 1.0 / (1.0 + np.exp(-logit))
     for c in range(n):
         for e in range(word_offsets[suggested[c]], word_offsets[suggested[c] + 1]):

@@ -54,9 +54,10 @@ class SuggestedQueries:
         """Characters of each query."""
         return self.spelling.lengths
 
-    def arrays(self, searches: NDArray[np.float64]) -> tuple[Any, ...]:
+    def arrays(self, searches: NDArray[np.float64], certainty: NDArray[np.float32]) -> tuple[Any, ...]:
         """The argument `queries` of the functions in `query_pairs`."""
-        return self.words.words.arrays, self.pages.arrays, self.spelling.indexed, self.group, searches
+        words, pages = self.words.words.arrays, self.pages.arrays
+        return words, pages, self.spelling.indexed, self.group, searches, certainty
 
     def save(self, folder: Path) -> None:
         """Write the arrays, one file each. The spelling is that of the texts, which are stored elsewhere."""
