@@ -44,6 +44,7 @@ def wanted_on_page(intended: int, page: int) -> float:
     return sum(rate * shown.get(document, 0.0) for document, rate in WANTED[intended])
 
 
+CERTAINTY = np.array([1.0, 0.5, 0.8], np.float32)
 OWN = np.array([wanted_on_page(query, query) for query in range(len(TEXTS))], np.float32)
 
 
@@ -66,7 +67,7 @@ def accepted(queries: SuggestedQueries, typed: str, corrected: bool = False) -> 
         every,
         code_points([typed]).arrays,
         corrected,
-        queries.arrays(np.ones(len(TEXTS))),
+        queries.arrays(np.ones(len(TEXTS)), CERTAINTY),
         rows(WANTED).arrays,
         OWN,
         factors,
@@ -96,10 +97,10 @@ def test_features_of_three_queries_by_arithmetic(corrected: bool) -> None:
     of_stand, of_mount = tv / (tv + stand), tv / (tv + 2 * wall)
     assert np.diag(found).tolist() == [1, 1, 1]
     by_hand = {
-        (0, 1): expected(True, 1.0, of_stand, served(0, 1), corrected),
-        (1, 0): expected(False, of_stand, 1.0, served(1, 0), corrected),
-        (1, 2): expected(False, of_stand, of_mount, served(1, 2), corrected),
-        (2, 1): expected(True, of_mount, of_stand, served(2, 1), corrected),
+        (0, 1): expected(True, 1.0, of_stand, 1.0 * served(0, 1), corrected),
+        (1, 0): expected(False, of_stand, 1.0, 0.5 * served(1, 0), corrected),
+        (1, 2): expected(False, of_stand, of_mount, 0.5 * served(1, 2), corrected),
+        (2, 1): expected(True, of_mount, of_stand, 0.8 * served(2, 1), corrected),
     }
     for pair, value in by_hand.items():
         assert found[pair] == pytest.approx(value, rel=1e-5)
@@ -118,7 +119,7 @@ def test_slots_are_accepted_as_in_lists() -> None:
         np.array([0, 3, 6, 9]),
         np.tile(np.arange(3), 3),
         np.tile(begins, 3),
-        queries.arrays(np.ones(3)),
+        queries.arrays(np.ones(3), CERTAINTY),
         rows(WANTED).arrays,
         OWN,
         PRIOR.coefficients,

@@ -30,7 +30,8 @@ def made_queries(rng: np.random.Generator) -> ComparedQueries:
     pages, demand = (made_pages(rng, n, documents) for _ in range(2))
     shown, wanted = (rows.matrix(documents) for rows in (pages, demand))
     own = np.asarray(shown.multiply(wanted).sum(axis=1)).ravel().astype(np.float32)
-    return ComparedQueries(QueryWords.of(TEXTS), pages, demand, own, documents)
+    certainty = rng.random(n).astype(np.float32)
+    return ComparedQueries(QueryWords.of(TEXTS), pages, demand, own, certainty, documents)
 
 
 @given(st.integers(0, 2**32 - 1), st.booleans())
@@ -48,7 +49,14 @@ def test_pairs_give_the_acceptance_of_the_matrix(seed: int, corrected: bool) -> 
         suggested,
         code_points([typed]).arrays,
         corrected,
-        (queries.words.words.arrays, queries.pages.arrays, spelling.arrays, group, np.ones(n)),
+        (
+            queries.words.words.arrays,
+            queries.pages.arrays,
+            spelling.arrays,
+            group,
+            np.ones(n),
+            queries.certainty,
+        ),
         queries.demand.arrays,
         queries.own_utility,
         (np.ones((0, 0), np.float32), np.full(1, -1, np.int32)),
@@ -82,4 +90,4 @@ def test_an_unknown_suggestion_shares_nothing_and_is_hardly_taken() -> None:
     one, no = np.array([0], np.int32), np.array([False])
     f = features(one, np.array([-1], np.int32), no, no, queries)
     assert f.tolist() == [[1, 0, 0, 0, 0, 0]]
-    assert PRIOR.probability(f)[0] == pytest.approx(1 / (1 + np.exp(6.0)))
+    assert PRIOR.probability(f)[0] == pytest.approx(1 / (1 + np.exp(5.7)))

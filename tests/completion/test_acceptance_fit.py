@@ -155,11 +155,11 @@ def test_careless_people_are_told_from_a_higher_constant(careless: float) -> Non
 def test_people_who_decide_once_are_told_from_those_who_decide_anew(once: bool) -> None:
     people = Drawing(UNIVERSE, SEARCHES, replace(TRUTH, coefficients=EAGER, kept=0.0))
     popular = np.array([np.r_[low:high, 0:5][:5] for low, high in people.span.tolist()])
-    drawn = people.draw(30_000, 7, 5, popular, once=once)
+    drawn = people.draw(100_000, 7, 5, popular, once=once)
     found = fit(assemble(drawn, UNIVERSE, SEARCHES))
     (kept,) = (estimate for estimate in found.estimates() if estimate.name == "kept")
     assert kept.value == pytest.approx(float(once), abs=0.15)
-    assert kept.half_width < 0.2
+    assert kept.half_width < 0.1
     assert found.model.reading[0] == pytest.approx(0.8, abs=0.03)
 
 

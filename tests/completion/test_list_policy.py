@@ -74,6 +74,13 @@ class Slow:
         average = sum(self.finds(q, q) for q in range(len(QUERIES))) / sum(searches)
         return (self.finds(query, query) / average + 2) / (searches[query] + 2)
 
+    def certainty(self, query: int) -> float:
+        """o / (o + 1/10), where o is what a search finds relative to the average search."""
+        searches = self.policy.retriever.popularity.tolist()
+        average = sum(self.finds(q, q) for q in range(len(QUERIES))) / sum(searches)
+        relative = self.finds(query, query) / searches[query] / average
+        return relative / (relative + 1 / 10)
+
     def acceptance(self, typed: str, intended: int, query: int) -> float:
         """a(q | x, q̄) of words and utility; the shop's queries have no variants."""
         if query == intended:
@@ -87,7 +94,7 @@ class Slow:
             has_words(self.shortest(typed), QUERIES[query]),
             log_share(both / sum(rarity[word] for word in one)),
             log_share(both / sum(rarity[word] for word in other)),
-            log_share(self.utility(intended, query)),
+            log_share(self.certainty(intended) * self.utility(intended, query)),
             not has_words(typed, QUERIES[intended]),
         ]
         return 1 / (1 + math.exp(-float(np.dot(features, self.policy.acceptance.coefficients))))

@@ -27,9 +27,9 @@ from wayword.store.regular_file import read_regular
 
 FEATURES = ("constant", "typed_words", "intended_words", "suggested_words", "served", "corrected")
 """1; q has the typed words, each at least as the beginning of a word; share of q̄'s words that are in q; share of q's
-words that are in q̄ (words weighted by rarity); û(q | q̄), how well q's result page serves those who intend q̄; x was
-corrected (a match of the sources typo or similar). Shares and û are on the scale of `query_pairs.log_share`, from 0 to
-1."""
+words that are in q̄ (words weighted by rarity); û(q | q̄), how well q's result page serves those who intend q̄, times its
+certainty (`ExpectedUtilityRetriever.certainty`); x was corrected (a match of the sources typo or similar). Shares and û
+are on the scale of `query_pairs.log_share`, from 0 to 1."""
 MODEL = "acceptance.json"
 """The file of a model in an artefact."""
 POSITIONS = 10
@@ -43,7 +43,7 @@ class Acceptance:
     """`coefficients[f]` is the weight of `FEATURES[f]`, `reading[j]` the probability that position j + 1 is read.
 
     >>> PRIOR.probability(np.array([[1.0, 1, 0, 0, 0, 0], [1.0, 1, 1, 1, 1, 0]])).round(2).tolist()
-    [0.01, 0.73]
+    [0.01, 0.77]
     """
 
     coefficients: NDArray[np.float64]
@@ -120,7 +120,7 @@ class Acceptance:
 
 
 PRIOR = Acceptance(
-    np.array([-6.0, 1.2, 1.0, 1.0, 3.8, -0.5]),
+    np.array([-5.7, 1.2, 0.8, 0.8, 4.1, -0.5]),
     0.85 * np.arange(1, POSITIONS + 1, dtype=np.float64) ** -0.9,
 )
 """The model for logs without events of what was shown and taken; docs/acceptance.md gives the reasons."""

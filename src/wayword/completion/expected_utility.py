@@ -157,8 +157,11 @@ class ExpectedUtilityRetriever:
 
     @cached_property
     def certainty(self) -> NDArray[np.float32]:
-        """How far û(q | q̄) counts for whether those who intend q̄ accept q: o / (o + `DOUBT`), where o is what a search for
-        q̄ finds, relative to the average search. Where people find next to nothing, û compares two numbers near 0."""
+        """How far û(q | q̄) counts for whether those who intend q̄ accept q: o / (o + `DOUBT`).
+
+        o is what a search for q̄ finds, relative to the average search. Where it is next to nothing, û is a ratio of
+        two numbers near 0.
+        """
         searches = self.popularity.astype(np.float64)
         own = np.where(searches > 0, self.own_utility, 0).astype(np.float64)
         doubt = DOUBT * own.sum() / max(searches.sum(), 1e-12) * searches
