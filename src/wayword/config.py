@@ -204,7 +204,7 @@ class IndexConfig(Table, frozen=True):
     """Queries that match these patterns are neither shown nor kept in the index."""
     min_users: Count = 0
     """Queries that fewer users searched for are neither shown nor kept, but in sums over so many users (0: all are)."""
-    min_searches: Count = 1
+    min_searches: Count = 0
     """Queries searched less often are not shown (0: chosen for the log, 2 if those have 90 % of the searches, or 1)."""
     min_results: Count = 1
     """Queries that return fewer documents are not shown."""

@@ -97,7 +97,13 @@ def test_texts_are_normalised_before_they_are_looked_up(undisturbed: Made) -> No
 def test_contexts_of_the_log_have_lists_of_their_own(tmp_path: Path) -> None:
     """In which part of the archive people look says much of what they want."""
     data = simulate("packages", clicks=8000, depth=10, part=0.95, out=tmp_path / "data")
-    config = Config.parse({"retriever": {"model": "popular"}, "ranker": {"rounds": 2, "max_contexts": 50}})
+    config = Config.parse(
+        {
+            "retriever": {"model": "popular"},
+            "ranker": {"rounds": 2, "max_contexts": 50},
+            "index": {"min_searches": 1},
+        }
+    )
     workspace = run(data / "clicks.parquet", data / "rankings.parquet", out=tmp_path / "w", config=config)
     served, policy = Completer.open(workspace), PolicyCompleter.open(workspace, load_policies)
     columns = served.index.columns
@@ -469,7 +475,7 @@ def test_queries_of_few_people_and_private_ones_are_withheld(
     assert "video of my dog rex" in _shown(workspace)
     assert not _shown(workspace) & {"ann.lee@example.org video", "video 4111 1111 1111 1111"}
     assert [file for secret in SECRETS for file in _mentions(workspace.path, secret)] == []
-    build(workspace, IndexConfig(min_searches=0, min_results=2))
+    build(workspace, IndexConfig(min_searches=1, min_results=2))
     assert [file for secret in SECRETS for file in _mentions(workspace.path, secret)] == []
     build(workspace, IndexConfig(min_users=3, min_searches=2))
     assert _shown(workspace)
