@@ -18,7 +18,8 @@ from wayword.config import PropensityConfig
 from wayword.engines import Engine
 from wayword.engines.duck import DuckDB
 from wayword.errors import WaywordError
-from wayword.propensity.power_law import build, power_law
+from wayword.propensity.power_law import power_law
+from wayword.propensity.stage import build
 from wayword.utility import Measure
 
 ZIPF = reference.power_law(1.0)

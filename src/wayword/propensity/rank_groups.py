@@ -51,7 +51,9 @@ def rank_groups(strata: Strata) -> RankGroups:
     clicks = strata.at_ranks(strata.clicked)
     by_clicks = np.argsort(-np.bincount(label, clicks), kind="stable")
     groups = [np.flatnonzero(label == group) for group in by_clicks]
-    return RankGroups([strata.ranks[group] for group in groups], [float(clicks[group].sum()) for group in groups])
+    return RankGroups(
+        [strata.ranks[group] for group in groups], [float(clicks[group].sum()) for group in groups]
+    )
 
 
 def steps(strata: Strata) -> csr_array:

@@ -85,13 +85,29 @@ class Strata:
             self.document[some],
         )
 
+    def counted(self, rows: "Rows") -> "Strata":
+        """The same strata with the impressions and clicks of these rows only."""
+        shown = np.bincount(rows.cell, minlength=len(self.shown)).astype(np.float64)
+        clicked = np.bincount(rows.cell, rows.clicked, len(self.shown))
+        kept = shown > 0
+        lengths = np.bincount(self.owner[kept], minlength=len(self.cells)).astype(np.int64)
+        some = lengths > 0
+        return Strata(
+            self.ranks,
+            CompressedRows.from_lengths(self.rank[kept], lengths[some]),
+            shown[kept],
+            clicked[kept],
+            self.query[some],
+            self.document[some],
+        )
+
     def moved(self) -> "Strata":
         """The strata that were shown at several ranks."""
         return self.take(np.flatnonzero(self.cells.lengths > 1))
 
-    def informative(self) -> "Strata":
+    def informative(self) -> Integers:
         """The strata that were shown at several ranks and clicked: no other says how ranks differ."""
-        return self.take(np.flatnonzero((self.cells.lengths > 1) & (self.clicks > 0)))
+        return np.flatnonzero((self.cells.lengths > 1) & (self.clicks > 0))
 
 
 @dataclass(frozen=True)
@@ -103,6 +119,19 @@ class Rows:
     stratum: NDArray[np.int32]
     cell: NDArray[np.int32]
     clicked: NDArray[np.bool_]
+
+    def of_strata(self, strata: Strata, chosen: Integers) -> "Rows":
+        """The impressions of some of the strata, numbered as `strata.take(chosen)` numbers them."""
+        kept = np.zeros(len(strata.cells), np.bool_)
+        kept[chosen] = True
+        of_cell, of_row = kept[strata.owner], kept[self.stratum]
+        lengths = np.diff(np.r_[0, np.cumsum(of_row)][self.searches])
+        return Rows(
+            np.r_[0, np.cumsum(lengths)],
+            (np.cumsum(kept) - 1)[self.stratum[of_row]].astype(np.int32),
+            (np.cumsum(of_cell) - 1)[self.cell[of_row]].astype(np.int32),
+            self.clicked[of_row],
+        )
 
     def take(self, searches: Integers) -> "Rows":
         """Some of the searches."""
