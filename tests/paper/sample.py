@@ -8,8 +8,8 @@ from jinja2 import DictLoader
 
 from wayword.paper import figures
 from wayword.paper.figures import Series
-from wayword.paper.report.exhibits import Column, Figure, Interval, Section, Table
 from wayword.paper.report.page import write
+from wayword.report.exhibits import Column, Figure, Interval, Section, Table
 
 TITLE = "Which completions lead people to what they want"
 NAMES = (

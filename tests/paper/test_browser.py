@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import sample
 
-from wayword.paper.report.exhibits import Column, Interval, Table
+from wayword.report.exhibits import Column, Interval, Table
 
 pytestmark = pytest.mark.browser
 

@@ -11,7 +11,7 @@ import sample
 
 from wayword.paper import figures
 from wayword.paper.figures import COLOURS, DASHES, MARKERS, Series
-from wayword.paper.report.exhibits import Figure, Interval
+from wayword.report.exhibits import Figure, Interval
 
 NAN = math.nan
 LONG = "a policy whose name goes on and on, as if there were no end to the line on which it stands at all"

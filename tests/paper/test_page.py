@@ -12,9 +12,9 @@ import pytest
 import sample
 
 from wayword.errors import WorkspaceError
-from wayword.paper.report.exhibits import Column, Figure, Interval, Section, Table, csv_of
 from wayword.paper.report.markdown import markdown_of
 from wayword.paper.report.page import parser, write
+from wayword.report.exhibits import Column, Figure, Interval, Section, Table, csv_of
 
 EVIL = "<script>alert(1)</script>\"'&|"
 SVG = '<svg xmlns="http://www.w3.org/2000/svg"></svg>\n'

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from wayword.paper.report.exhibits import Figure, Section, Table
 from wayword.paper.report.markdown import render
+from wayword.report.exhibits import Figure, Section, Table
 
 pytest.importorskip("matplotlib")
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from wayword.errors import MissingExtra
-from wayword.paper.report.exhibits import Figure, Interval, number, shown
+from wayword.report.exhibits import Figure, Interval, number, shown
 
 Numbers = Sequence[float]
 # Okabe and Ito's palette, with a grey in place of its yellow, which is hard to see on white.

@@ -19,10 +19,10 @@ from wayword.paper.experiments.paper_numbers import ORDERS, gaps, spread_over_se
 from wayword.paper.figures import require_drawing
 from wayword.paper.plan import choose_retriever
 from wayword.paper.presets import Preset, preset
-from wayword.paper.report.exhibits import Column, Section, Table
 from wayword.paper.results import Results, verdict
 from wayword.paper.run import run_experiments
 from wayword.progress import Progress
+from wayword.report.exhibits import Column, Section, Table
 from wayword.simulation.worlds import check_name
 from wayword.store.artefact import read_object, report_of
 from wayword.store.stage import threads

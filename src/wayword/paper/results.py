@@ -21,8 +21,8 @@ from wayword.evaluation.estimates import at_cutoffs, estimate
 from wayword.evaluation.outcomes import Outcomes, outcomes
 from wayword.paper import figures
 from wayword.paper.figures import Series
-from wayword.paper.report.exhibits import Cell, Column, Figure, Interval, Table
 from wayword.paper.stages import LABELS, CandidateSet
+from wayword.report.exhibits import Cell, Column, Figure, Interval, Table
 from wayword.store.stage import Folders
 from wayword.utility import CUTOFFS, Measure
 

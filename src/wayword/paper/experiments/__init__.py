@@ -13,8 +13,8 @@ from wayword.paper.experiments import (
     statistics,
     theory,
 )
-from wayword.paper.report.exhibits import Section
 from wayword.paper.stages import STEPS, Step
+from wayword.report.exhibits import Section
 
 
 @dataclass(frozen=True)

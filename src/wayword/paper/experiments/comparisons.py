@@ -19,9 +19,9 @@ from wayword.paper import figures, results
 from wayword.paper import ranker_stage as ranker
 from wayword.paper.experiments.paper_numbers import ORDERS
 from wayword.paper.figures import Series
-from wayword.paper.report.exhibits import Column, Section, Table
 from wayword.paper.results import NAMES, Results
 from wayword.paper.stages import SIZED, TABLES, CandidateSet, Task, load_list, of_labels
+from wayword.report.exhibits import Column, Section, Table
 from wayword.store.artefact import report_of
 from wayword.store.stage import Folders, Report
 from wayword.utility import CUTOFFS, Measure

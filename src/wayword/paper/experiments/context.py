@@ -22,9 +22,9 @@ from wayword.paper import ranker_stage as ranker
 from wayword.paper import results
 from wayword.paper.features.ranker_features import Featuriser
 from wayword.paper.policies import Shuffled, load_ranked
-from wayword.paper.report.exhibits import Section, Table
 from wayword.paper.results import Results
 from wayword.paper.stages import TABLES, CandidateSet, Step, Task, of_labels
+from wayword.report.exhibits import Section, Table
 from wayword.simulation.simulate import TRUTH
 from wayword.store.stage import Folders, Report, threads
 from wayword.utility import DEEPEST, Measure

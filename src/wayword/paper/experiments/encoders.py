@@ -20,9 +20,9 @@ from wayword.paper.features import make_encoder
 from wayword.paper.features.encoder import Encoder
 from wayword.paper.features.ranker_features import Featuriser
 from wayword.paper.rankers import RANKERS, reorder
-from wayword.paper.report.exhibits import Column, Section, Table
 from wayword.paper.results import Results
 from wayword.paper.stages import TABLES, CandidateSet, Task, labelled
+from wayword.report.exhibits import Column, Section, Table
 from wayword.store.artefact import read_object
 from wayword.store.stage import Report, threads
 from wayword.utility import DEEPEST

@@ -12,9 +12,9 @@ from wayword.paper import figures, results
 from wayword.paper.blending import blend
 from wayword.paper.experiments.comparisons import lists_of
 from wayword.paper.figures import Series
-from wayword.paper.report.exhibits import Section, Table
 from wayword.paper.results import NAMES, STYLES
 from wayword.paper.stages import CandidateSet, Task
+from wayword.report.exhibits import Section, Table
 from wayword.store.artefact import read_object
 from wayword.store.stage import Report
 from wayword.utility import CUTOFFS, DEEPEST

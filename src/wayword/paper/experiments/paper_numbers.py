@@ -10,8 +10,8 @@ from wayword.config import FeaturesConfig
 from wayword.engines import tables
 from wayword.paper.experiments import statistics
 from wayword.paper.features.ranker_features import PAIR_FEATURES
-from wayword.paper.report.exhibits import Cell, Column, Interval, Section, Table
 from wayword.paper.results import DIFFERENCES, NAMES, Results, verdict
+from wayword.report.exhibits import Cell, Column, Interval, Section, Table
 from wayword.store.artefact import read_object
 from wayword.utility import CUTOFFS
 

@@ -10,8 +10,8 @@ from wayword import utility
 from wayword.engines import Engine, tables
 from wayword.engines.tables import tables_in
 from wayword.paper import ranker_stage as ranker
-from wayword.paper.report.exhibits import Cell, Column, Section, Table
 from wayword.paper.stages import TABLES, CandidateSet, Task
+from wayword.report.exhibits import Cell, Column, Section, Table
 from wayword.simulation.simulate import FACTS
 from wayword.store.artefact import read_object, report_of
 from wayword.store.stage import Report

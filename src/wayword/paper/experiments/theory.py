@@ -10,12 +10,12 @@ import numpy as np
 from wayword.errors import WaywordError
 from wayword.paper import figures
 from wayword.paper.figures import Series
-from wayword.paper.report.exhibits import Cell, Column, Figure, Interval, Section, Table
 from wayword.paper.stages import Task
 from wayword.paper.theory import estimator, generalization
 from wayword.paper.theory.estimator import KINDS, Bounding, Unbiasedness, Unbounded, Variance
 from wayword.paper.theory.generalization import Generalization, Padding
 from wayword.paper.theory.model import make_world
+from wayword.report.exhibits import Cell, Column, Figure, Interval, Section, Table
 from wayword.store.stage import Report
 
 FILE = "theory.json"

@@ -13,7 +13,7 @@ from typing import Any
 from jinja2 import BaseLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from wayword.paper.report.exhibits import Figure, Section, Table, csv_of, number, shown
+from wayword.report.exhibits import Figure, Section, Table, csv_of, number, shown
 
 TEMPLATES = PackageLoader("wayword.paper")
 Files = dict[str, str]

@@ -2,7 +2,6 @@
 opens from a disk), and the figures and tables by themselves."""
 
 import base64
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,14 +9,15 @@ from html import escape
 from itertools import pairwise
 from pathlib import Path
 
-from jinja2 import BaseLoader, Environment, StrictUndefined
+from jinja2 import BaseLoader
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup
 
 from wayword.errors import WorkspaceError
-from wayword.paper.report.exhibits import Section, Table
 from wayword.paper.report.markdown import TEMPLATES, render
+from wayword.report.exhibits import Section, Table
+from wayword.report.html_page import html_page
 from wayword.store.artefact import write_atomically
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
@@ -81,14 +81,11 @@ def page_of(text: str, names: Sequence[str], figures: Mapping[str, str]) -> str:
             before.attrs = {"class": "scroll drawing", "role": "region", "tabindex": "0", "aria-label": label}
     parts = (tokens[: headings[0]], tokens[headings[0] :]) if headings else (tokens, [])
     lead, body = (markdown.renderer.render(part, markdown.options, {}) for part in parts)
-    environment = Environment(loader=TEMPLATES, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    script = environment.get_template("page.js").render()
-    return environment.get_template("page.html.jinja").render(
-        title=_text(tokens[1]),
+    return html_page(
+        _text(tokens[1]),
         lead=Markup(lead),  # noqa: S704 - from Markdown in which HTML stays text
         body=Markup(body),  # noqa: S704
         contents=[(name, _text(tokens[at + 1])) for at, name in zip(headings, names, strict=True)],
-        digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
 
 
