@@ -1,0 +1,102 @@
+"""A chart as SVG inside a page: a line with its interval, and marked points. Its colours are those of the page."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+WIDTH, HEIGHT = 440, 300
+LEFT, RIGHT, TOP, BOTTOM = 52, 14, 14, 48
+"""Margins around the plot."""
+STEPS = 6
+"""Ticks of an axis, at most about so many."""
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A point with a letter in it; a strong one is filled."""
+
+    x: float
+    y: float
+    letter: str
+    strong: bool = False
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Points in the units of the axes; `digits` are those of the labels, `unit` follows them."""
+
+    name: str
+    description: str
+    x_title: str
+    y_title: str
+    line: Sequence[Point] = ()
+    labels: Sequence[tuple[Point, str]] = ()
+    """Texts at points of the line."""
+    band: Sequence[tuple[float, float, float]] = ()
+    """x, low, high."""
+    marks: Sequence[Mark] = ()
+    from_zero: bool = False
+    """The y axis begins at 0."""
+    x_unit: str = ""
+    y_unit: str = ""
+    x: "Axis" = field(init=False)
+    y: "Axis" = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Fit the axes to all points."""
+        points = [*self.line, *((mark.x, mark.y) for mark in self.marks)]
+        xs = [x for x, _ in points] or [0.0, 1.0]
+        ys = [y for _, y in points] + [end for _, *ends in self.band for end in ends] or [0.0, 1.0]
+        ys = [*ys, 0.0] if self.from_zero else ys
+        object.__setattr__(self, "x", Axis.of(xs, LEFT, WIDTH - RIGHT))
+        object.__setattr__(self, "y", Axis.of(ys, HEIGHT - BOTTOM, TOP))
+
+    def path(self, points: Sequence[Point]) -> str:
+        """The attribute `points` of a line."""
+        return " ".join(f"{self.x.at(x):.1f},{self.y.at(y):.1f}" for x, y in points)
+
+    @property
+    def area(self) -> str:
+        """The attribute `points` of the band."""
+        above = [(x, high) for x, _, high in self.band]
+        return self.path(above + [(x, low) for x, low, _ in reversed(self.band)])
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Values from `low` to `high` between two places in pixels."""
+
+    low: float
+    high: float
+    first: float
+    last: float
+
+    @classmethod
+    def of(cls, values: Sequence[float], first: float, last: float) -> "Axis":
+        """An axis with some room on both sides; it does not pass 0 unless the values do."""
+        low, high = min(values), max(values)
+        room = 0.08 * (high - low) or 0.05 * abs(high) or 1.0
+        return cls(low if low == 0 else max(low - room, 0.0) if low > 0 else low - room, high + room, first, last)
+
+    def at(self, value: float) -> float:
+        """The place of a value.
+
+        >>> Axis(0.0, 10.0, 100.0, 200.0).at(2.5)
+        125.0
+        """
+        return self.first + (value - self.low) / (self.high - self.low) * (self.last - self.first)
+
+    @property
+    def ticks(self) -> list[tuple[float, str]]:
+        """Places and labels of round values.
+
+        >>> [label for _, label in Axis(0.0, 10.0, 0.0, 1.0).ticks], [t for _, t in Axis(0.9, 1.0, 0.0, 1.0).ticks]
+        (['0', '2', '4', '6', '8', '10'], ['0.90', '0.92', '0.94', '0.96', '0.98', '1.00'])
+        """
+        least = (self.high - self.low) / STEPS
+        power = 10 ** math.floor(math.log10(least))
+        by = next(digit * power for digit in (1, 2, 5, 10) if digit * power >= least * (1 - 1e-9))
+        digits = max(0, -math.floor(math.log10(by) + 1e-9))
+        places = range(math.ceil(self.low / by - 1e-9), math.floor(self.high / by + 1e-9) + 1)
+        return [(self.at(n * by), f"{n * by:.{digits}f}") for n in places]

@@ -1,0 +1,127 @@
+"""Counts of a workspace's log that say how much can be learned from it, and whether it fits the rankings."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from wayword.engines import Engine, tables
+from wayword.store.workspace import Workspace
+
+OFTEN = 3
+"""A query of fewer searches says little by itself."""
+
+
+@dataclass(frozen=True)
+class LogFacts:
+    """Counts of searches, clicks (those that the rankings explain) and queries."""
+
+    searches: int
+    searches_with_click: int
+    tested: int
+    """Test searches with a click."""
+    clicks: int
+    queries: int
+    """Queries that were searched."""
+    documents: int
+    unexplained: int
+    """Clicks on documents, or from queries, without a ranking: dropped."""
+    mismatched: int
+    """Clicks at another rank than in the rankings."""
+    shift: int | None
+    """Logged rank − rank in the rankings, where more than half of the mismatched clicks have the same difference."""
+    not_returned: int
+    """Clicks on documents that the rankings of their own query lack."""
+    merged: int
+    """Clicks from another spelling of their query, whose own result list was not taken."""
+    at_first_rank: int
+    deepest: int
+    elsewhere: int
+    """Clicks on documents that another query returns too."""
+    better_elsewhere: int
+    """Clicks on documents that another query returns at a better rank."""
+    seldom: int
+    """Searches of queries with fewer than `OFTEN` searches."""
+    prefixes: bool
+    """The log has what was typed."""
+    users: int
+    """0 where the log has none."""
+    times: tuple[str, str] | None
+    """The first and the last time."""
+    judged: bool
+
+    @classmethod
+    def read(cls, engine: Engine, workspace: Workspace) -> "LogFacts":
+        """Count in the tables of the stages `log` and `rankings`."""
+        at, report, logged = workspace.folder("rankings"), workspace.report("rankings"), workspace.report("log")
+        tables.fetch(engine, at, "rankings", "numbered_searches", "numbered_clicks", "documents")
+        clicks, searches = _clicks(engine), _searches(engine)
+        mismatched = int(report["mismatched clicks"])
+        return cls(
+            searches=int(logged["searches"]),
+            searches_with_click=int(logged["searches with a click"]),
+            tested=searches["tested"],
+            clicks=int(report["clicks explained by the rankings"]),
+            queries=searches["queries"],
+            documents=int(report["documents"]),
+            unexplained=int(report["clicks on documents that no ranking contains"])
+            + int(report["clicks from queries without a ranking"]),
+            mismatched=mismatched,
+            shift=_shift(engine, mismatched),
+            not_returned=int(report["clicks that their own query does not return in the rankings"]),
+            merged=int(report["clicks from another form of their query with other results"]),
+            at_first_rank=clicks["first"],
+            deepest=clicks["deepest"] or 0,
+            elsewhere=clicks["elsewhere"],
+            better_elsewhere=clicks["better"],
+            seldom=searches["seldom"],
+            prefixes=bool(searches["prefixes"]),
+            users=searches["users"],
+            times=(str(searches["since"]), str(searches["until"])) if searches["since"] is not None else None,
+            judged=clicks["ranked"] == 0,
+        )
+
+
+def _clicks(engine: Engine) -> Mapping[str, Any]:
+    """Counts of clicks by rank, and of those whose document other queries return too."""
+    engine.step(
+        "best_places",
+        """SELECT document, query, rank, place, others FROM (
+             SELECT document, query, rank, row_number() OVER (PARTITION BY document ORDER BY rank, query) AS place,
+                    count(*) OVER (PARTITION BY document) AS others FROM rankings) AS r WHERE place <= 2""",
+    )
+    row: Mapping[str, Any] = engine.arrow(
+        """SELECT count(c.rank) AS ranked, count(CASE WHEN c.rank = 1 THEN 1 END) AS first, max(c.rank) AS deepest,
+                  count(CASE WHEN b.rank IS NOT NULL THEN 1 END) AS elsewhere,
+                  count(CASE WHEN b.rank < c.rank THEN 1 END) AS better
+           FROM numbered_clicks AS c JOIN numbered_searches AS s ON s.search = c.search
+           LEFT JOIN (SELECT b.document, q.query, min(b.rank) AS rank
+                      FROM (SELECT DISTINCT c.document, s.query FROM numbered_clicks AS c
+                            JOIN numbered_searches AS s ON s.search = c.search) AS q
+                      JOIN best_places AS b ON b.document = q.document AND b.query <> q.query
+                      GROUP BY b.document, q.query) AS b
+           ON b.document = c.document AND b.query = s.query"""
+    ).to_pylist()[0]
+    return row
+
+
+def _searches(engine: Engine) -> Mapping[str, Any]:
+    row: Mapping[str, Any] = engine.arrow(
+        f"""SELECT count(DISTINCT s.query) AS queries, count(s.prefix) AS prefixes,
+                   count(CASE WHEN s.split = 'test' AND c.search IS NOT NULL THEN 1 END) AS tested,
+                   count(DISTINCT s.user_id) AS users, min(s.time_text) AS since, max(s.time_text) AS until,
+                   count(CASE WHEN n.searches < {OFTEN} THEN 1 END) AS seldom
+            FROM numbered_searches AS s
+            LEFT JOIN (SELECT DISTINCT search FROM numbered_clicks) AS c ON c.search = s.search
+            JOIN (SELECT query, count(*) AS searches FROM numbered_searches GROUP BY query) AS n ON n.query = s.query"""
+    ).to_pylist()[0]
+    return row
+
+
+def _shift(engine: Engine, mismatched: int) -> int | None:
+    rows = engine.arrow(
+        """SELECT c.rank - r.rank AS shift, count(*) AS clicks
+           FROM numbered_clicks AS c JOIN numbered_searches AS s ON s.search = c.search
+           JOIN rankings AS r ON r.query = s.query AND r.document = c.document
+           WHERE c.rank <> r.rank GROUP BY c.rank - r.rank ORDER BY count(*) DESC, abs(c.rank - r.rank) LIMIT 1"""
+    ).to_pylist()
+    return int(rows[0]["shift"]) if rows and 2 * rows[0]["clicks"] > mismatched else None

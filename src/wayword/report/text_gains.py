@@ -1,0 +1,259 @@
+"""For which typed texts the served lists help people more than most popular completion, and for which less.
+
+Test searches are typed again letter by letter (`evaluation.typing_sessions`). With a list at text x, those who typed x find
+Σ_j T_j (û(q_j) − û(q̄)) more than by typing on, and save characters, where T_j is the probability of taking suggestion j.
+Both lists of a text are compared on the same people: those who have taken nothing of the served lists of shorter texts.
+
+    net(s, x) = reach(s, x) · (Δ found + λ · Δ share of the characters saved)
+
+A mean over few searches is mostly chance. With σ² the variance of net within a text and τ² that of the true means of texts,
+the mean of n searches is multiplied by n / (n + σ²/τ²): the best guess if means differ around 0 (empirical Bayes).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from tempfile import TemporaryDirectory
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from wayword.completion import stage as completion
+from wayword.completion.candidates import Candidates
+from wayword.completion.completion import Completion
+from wayword.completion.list_policy import ListPolicy
+from wayword.completion.list_value import SHOWN
+from wayword.completion.typing_outcomes import Slots, take_probabilities
+from wayword.engines import tables
+from wayword.engines.tables import fetch_numbered, tables_in
+from wayword.evaluation.typing_sessions import Sessions, Shown
+from wayword.logs.contexts import PREFIX
+from wayword.logs import contexts_stage
+from wayword.request import ANY
+from wayword.serving.completer import Served
+from wayword.store.workspace import Workspace
+from wayword.text import normalise
+from wayword.utility import Floats, Measure
+
+SEARCHES = 20_000
+"""Test searches that are typed again, at most."""
+LEAST = 10
+"""Test searches that type a text, at least."""
+PER = 1000
+"""Gains are per so many searches."""
+
+
+@dataclass(frozen=True)
+class TextGain:
+    """A typed text, the test searches that type it, and what the served list gains over most popular completion.
+
+    `found` (searches found), `characters` (not typed) and `net` (in searches found) are per 1,000 searches of the log, and
+    shrunk; `seen` is the number of times that the list is seen by somebody, per 1,000 searches.
+    """
+
+    text: str
+    searches: int
+    seen: float
+    found: float
+    characters: float
+    net: float
+
+
+@dataclass(frozen=True)
+class TextGains:
+    """The texts whose two lists differ, the best first, and how many searches and texts were looked at."""
+
+    gains: list[TextGain]
+    searches: int
+    texts: int
+
+
+@dataclass(frozen=True)
+class ServedLists:
+    """A policy that shows what `complete` answers for some texts, and nothing for others."""
+
+    complete_text: Callable[[str, int], list[Completion]]
+    numbers: Mapping[str, int]
+    wanted: frozenset[str]
+
+    def complete(self, contexts: pa.Table, k: int, *, mode: str = ANY) -> Candidates:  # noqa: ARG002
+        """See `Policy.complete`. Pinned queries that no ranking has lead nowhere known and are left out."""
+        context, query = list[int](), list[int]()
+        for row, text in enumerate(contexts[PREFIX].to_pylist()):
+            for one in self.complete_text(text, k) if text in self.wanted else ():
+                number = self.numbers.get(normalise(one.query))
+                if number is not None:
+                    context.append(row)
+                    query.append(number)
+        return Candidates(
+            np.array(context, np.int32), np.array(query, np.int32), np.ones(len(query), np.float32)
+        )
+
+
+def text_gains(workspace: Workspace, served: Served) -> TextGains:
+    """Compare the lists of the texts that at least `LEAST` test searches type.
+
+    A text is considered only if it begins a query that may be shown, so that none tells a withheld one.
+    """
+    stages = ("rankings", "propensity", "contexts", "demand", "completion")
+    at = {stage: workspace.folder(stage) for stage in (*stages, *_optional(workspace))}
+    model = completion.load_lists(at)
+    texts = model.retriever.texts
+    with TemporaryDirectory() as spill, tables_in(Path(spill)) as engine:
+        fetch_numbered(engine, at)
+        schema = contexts_stage.load(at["contexts"]).schema
+        measure = _measure(workspace)
+        sessions = Sessions.read(engine, texts, schema, measure, SEARCHES)
+        wanted = _texts_wanted(sessions, may_be_named(served))
+        numbers = {text: number for number, text in enumerate(texts)}
+        shown = [
+            Shown.of(
+                engine, sessions, ServedLists(complete, numbers, frozenset(wanted)), model, measure, ANY
+            )
+            for complete in (
+                lambda text, k: served.complete(text, k),
+                lambda text, k: served.popular(text, k),
+            )
+        ]
+    ours, popular = (Steps.of(one, sessions, model) for one in shown)
+    return _gains(sessions, ours, popular, wanted, model.keystroke_value)
+
+
+def _optional(workspace: Workspace) -> tuple[str, ...]:
+    return tuple(name for name in ("acceptance",) if name in workspace.manifest["stages"])
+
+
+def _measure(workspace: Workspace) -> Measure:
+    """The utility that the workspace was evaluated with: clicks have ranks, judgments have none."""
+    clicks = tables.read(workspace.folder("rankings"), "numbered_clicks")
+    config = workspace.config
+    if clicks["rank"].null_count == clicks.num_rows:
+        return Measure(config.utility.judgments)
+    return Measure("unbiased", config.evaluation.max_ratio, config.evaluation.max_weight)
+
+
+def may_be_named(served: Served) -> NDArray[np.bool_]:
+    """Which queries of the index may be named: searched ones that it shows (withheld ones have no searches there)."""
+    named = np.asarray(served.index.popularity) > 0
+    named &= np.fromiter((bool(text) for text in served.index.shown), bool, len(named))
+    named[list(served.hidden)] = False
+    return named
+
+
+def _texts_wanted(sessions: Sessions, named: NDArray[np.bool_]) -> list[str]:
+    """The texts that enough sessions type and that a query begins with which may be named."""
+    keystrokes = sessions.keystrokes
+    session = np.repeat(np.arange(len(sessions.search)), np.diff(keystrokes.offsets))
+    count = np.bincount(keystrokes.text, minlength=len(keystrokes.texts))
+    of_named = np.bincount(keystrokes.text, named[sessions.intended[session]], len(keystrokes.texts))
+    return [keystrokes.texts[number] for number in np.flatnonzero((count >= LEAST) & (of_named > 0)).tolist()]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What a policy's list does at each keystroke of each session, for those who come there."""
+
+    taken: Floats
+    found: Floats
+    """û beyond typing on."""
+    saved: Floats
+    """Characters."""
+    lists: dict[int, tuple[int, ...]]
+    """The list of each text."""
+
+    @classmethod
+    def of(cls, shown: Shown, sessions: Sessions, model: ListPolicy) -> "Steps":
+        """Compute the probabilities of each keystroke by itself: every list is the first one there."""
+        slots, keystrokes = shown.slots, sessions.keystrokes
+        session, count = slots.session, len(keystrokes.text)
+        accepted = np.where(slots.suggested == sessions.intended[session], 1.0, shown.accepted)
+        alone = np.r_[0, np.cumsum(np.bincount(slots.keystroke, minlength=count))].astype(np.int64)
+        lists = Slots(alone, slots.keystroke, slots.position, slots.suggested, slots.matches)
+        taken = take_probabilities(lists, model.acceptance.reading_at(SHOWN), accepted, once=False)
+        left = keystrokes.length[session] - keystrokes.typed[slots.keystroke]
+        gained = taken * (shown.utility - sessions.own[session])
+        first = dict(
+            zip(keystrokes.text[slots.keystroke][::-1].tolist(), slots.keystroke[::-1].tolist(), strict=True)
+        )
+        return cls(
+            *(np.bincount(slots.keystroke, part, count) for part in (taken, gained, taken * left)),
+            {text: tuple(slots.suggested[alone[at] : alone[at + 1]].tolist()) for text, at in first.items()},
+        )
+
+    def reach(self, offsets: NDArray[np.int64]) -> Floats:
+        """The probability that nothing was taken before each keystroke of a session.
+
+        >>> steps = Steps(np.array([0.5, 0.2, 0.1]), np.zeros(3), np.zeros(3), {})
+        >>> steps.reach(np.array([0, 2, 3])).tolist()
+        [1.0, 0.5, 1.0]
+        """
+        left = np.log(np.maximum(1 - self.taken, 1e-300))
+        before = np.cumsum(left) - left
+        result: Floats = np.exp(before - np.repeat(before[offsets[:-1]], np.diff(offsets)))
+        return result
+
+
+def _gains(
+    sessions: Sessions, ours: Steps, popular: Steps, wanted: list[str], keystroke_value: float
+) -> TextGains:
+    keystrokes, searches = sessions.keystrokes, len(sessions.search)
+    session = np.repeat(np.arange(searches), np.diff(keystrokes.offsets))
+    reach = ours.reach(keystrokes.offsets)
+    mean_found = max(float(sessions.own.mean()) if searches else 0.0, 1e-12)
+    found = reach * (ours.found - popular.found) / mean_found
+    characters = reach * (ours.saved - popular.saved)
+    net = found + keystroke_value * characters / keystrokes.length[session]
+    place = {text: number for number, text in enumerate(keystrokes.texts)}
+    differs = [text for text in wanted if ours.lists.get(place[text]) != popular.lists.get(place[text])]
+    group = _groups(differs, place, ours, popular)
+    of_text = np.full(len(place), -1)
+    of_text[[place[text] for text in group]] = list(group.values())
+    row = of_text[keystrokes.text]
+    kept, names = row >= 0, [text for text in differs if group[text] == place[text]]
+    count = np.bincount(row[kept], minlength=len(place))
+    factor = shrinkage(net[kept], row[kept])
+    total = {
+        name: np.bincount(row[kept], values[kept], len(place)) * PER / max(searches, 1)
+        for name, values in (("reach", reach), ("found", found), ("characters", characters), ("net", net))
+    }
+    gains = [
+        TextGain(
+            name,
+            int(count[at]),
+            float(total["reach"][at]),
+            *(float(total[part][at] * factor[at]) for part in ("found", "characters", "net")),
+        )
+        for name, at in ((name, place[name]) for name in names)
+    ]
+    return TextGains(sorted(gains, key=lambda one: (-one.net, one.text)), searches, len(wanted))
+
+
+def _groups(texts: list[str], place: Mapping[str, int], *policies: Steps) -> dict[str, int]:
+    """For each text the number of the shortest text that it begins with and that has the same lists."""
+    group: dict[str, int] = {}
+    for text in sorted(texts):
+        shorter = next((text[:n] for n in range(len(text) - 1, 0, -1) if text[:n] in group), None)
+        same = shorter is not None and all(
+            steps.lists.get(place[text]) == steps.lists.get(place[shorter]) for steps in policies
+        )
+        group[text] = group[shorter] if same and shorter is not None else place[text]
+    return group
+
+
+def shrinkage(values: Floats, group: NDArray[np.int64]) -> Floats:
+    """The factor n / (n + σ²/τ²) of each group's mean, with σ² within groups and τ² of their true means around 0.
+
+    Of groups that differ by no more than chance, τ² is 0 and every factor too.
+
+    >>> shrinkage(np.array([1.0, -1.0, 1.0, -1.0]), np.array([0, 0, 1, 1])).tolist()
+    [0.0, 0.0]
+    """
+    count = np.bincount(group)
+    mean = np.bincount(group, values) / np.maximum(count, 1)
+    within = float(((values - mean[group]) ** 2).sum()) / max(len(values) - np.count_nonzero(count), 1)
+    between = float((count * mean**2).sum() - np.count_nonzero(count) * within) / max(float(count.sum()), 1.0)
+    if between <= 0:
+        return np.zeros(len(count))
+    result: Floats = count / np.maximum(count + within / between, 1e-300)
+    return result
