@@ -27,12 +27,14 @@ from wayword.completion.popular import PopularRetriever
 from wayword.config import Config, EvaluationConfig
 from wayword.engines import Engine
 from wayword.engines.tables import fetch_numbered, tables_in
-from wayword.evaluation import conventional, typing_sessions
+from wayword.evaluation import conventional, sensitivity, typing_sessions, verdict
 from wayword.evaluation.ceiling import ceiling
 from wayword.evaluation.estimates import ESTIMATES, METRICS, estimate
 from wayword.evaluation.outcomes import outcomes
 from wayword.evaluation.recall import recall
-from wayword.evaluation.typing_sessions import PEOPLE, Replayed, Row, Sessions, Shown
+from wayword.evaluation.sensitivity import Compared
+from wayword.evaluation.typing_sessions import MODEL, PEOPLE, Replayed, Row, Sessions, Shown
+from wayword.evaluation.verdict import Verdict
 from wayword.logs import contexts_stage
 from wayword.progress import Progress
 from wayword.request import ANY, MODES, PREFIXED
@@ -77,7 +79,7 @@ def write(
     load: LoadPolicies = load_policies,
     progress: Progress,
 ) -> Report:
-    """Write `estimates`, `differences`, `sessions`, `session_differences`, `curve` and `recall`.
+    """Write `estimates`, `differences`, `sessions`, `session_differences`, `curve`, `recall` and `verdict.json`.
 
     It evaluates the served policy, the default one, and those named in `[evaluation] compare`.
     """
@@ -111,7 +113,7 @@ def write(
         searched = {
             mode: _conventional(engine, lists[mode], numbers, mode, config.evaluation) for mode in MODES
         }
-        sessions = _sessions(
+        sessions, verdicts = _sessions(
             engine, policies, cast(ListPolicy, known[DEFAULT]), typed.schema, config, measure
         )
     tested = {mode: estimate(outcome, config.evaluation, METRICS) for mode, outcome in results.items()}
@@ -122,6 +124,7 @@ def write(
     pq.write_table(pa.concat_tables([*measured, _as_estimates(rows)]), out / "estimates.parquet")
     pq.write_table(pa.concat_tables(compared), out / "differences.parquet")
     sessions.write(out)
+    verdict.write(out, verdicts)
     pq.write_table(
         pa.table({"source": list(recalls), "recall": pa.array(recalls.values(), pa.float64())}),
         out / "recall.parquet",
@@ -217,10 +220,15 @@ def _sessions(
     contexts: pa.Schema,
     config: Config,
     measure: Measure,
-) -> Replayed:
-    """Typing sessions of every policy in both modes, for all kinds of people, and the curve of keystroke values."""
+) -> tuple[Replayed, dict[str, Verdict]]:
+    """Typing sessions of every policy in both modes, for all kinds of people, and the curve of keystroke values; and by
+    mode, whether the served policy is better than most popular completion."""
     sessions = Sessions.read(engine, model.retriever.texts, contexts, measure, config.evaluation.sessions)
-    estimates, differences = [], []
+    propensities = sensitivity.curves(engine, config.propensity.alpha, measure)
+    available = engine.arrow(
+        "SELECT count(*) AS n FROM numbered_searches WHERE split = 'test' AND query IN (SELECT query FROM rankings)"
+    )["n"][0].as_py()
+    estimates, differences, verdicts = [], [], {}
     for mode in MODES:
         shown = {
             name: Shown.of(engine, sessions, policy, model, measure, mode)
@@ -233,7 +241,23 @@ def _sessions(
             )
             estimates += found
             differences += compared
-    return Replayed(estimates, differences, typing_sessions.curve(engine, sessions, model, measure, ANY))
+            if people == MODEL:
+                measured = verdict.compare(found, compared, config.index.policy, POPULAR)
+        pair = Compared(config.index.policy, POPULAR, shown, mode)
+        verdicts[mode] = verdict.judge(
+            pair.policy,
+            pair.other,
+            measured,
+            sensitivity.checks(
+                engine, pair, sessions, model, measure, config.evaluation, propensities=propensities
+            ),
+            searches=len(sessions.search),
+            available=available,
+            level=config.evaluation.level,
+        )
+    return Replayed(
+        estimates, differences, typing_sessions.curve(engine, sessions, model, measure, ANY)
+    ), verdicts
 
 
 def contexts_tested(engine: Engine) -> NDArray[np.int32]:
