@@ -10,11 +10,26 @@ from wayword.cli.acceptance import acceptance
 from wayword.cli.complete import complete
 from wayword.cli.evaluate import evaluate
 from wayword.cli.learn import demo, reproduce, run, simulate
+from wayword.cli.report import report
 from wayword.cli.serve import export, index, serve
 from wayword.cli.settings import config
 from wayword.cli.ubi import ubi
 
-COMMANDS = (simulate, run, ubi, acceptance, evaluate, index, export, serve, complete, reproduce, demo, config)
+COMMANDS = (
+    simulate,
+    run,
+    ubi,
+    acceptance,
+    evaluate,
+    report,
+    index,
+    export,
+    serve,
+    complete,
+    reproduce,
+    demo,
+    config,
+)
 """In the order of the help."""
 
 app = typer.Typer(

@@ -77,7 +77,9 @@ class Axis:
         """An axis with some room on both sides; it does not pass 0 unless the values do."""
         low, high = min(values), max(values)
         room = 0.08 * (high - low) or 0.05 * abs(high) or 1.0
-        return cls(low if low == 0 else max(low - room, 0.0) if low > 0 else low - room, high + room, first, last)
+        return cls(
+            low if low == 0 else max(low - room, 0.0) if low > 0 else low - room, high + room, first, last
+        )
 
     def at(self, value: float) -> float:
         """The place of a value.

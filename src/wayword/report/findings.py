@@ -60,14 +60,16 @@ def _ranks(facts: LogFacts) -> Finding | None:
         "rankings may be those of another day."
     )
     if wrong <= SOME:
-        return Finding("fine", f"{percent(1 - wrong)} of the clicks have the rank that the rankings give.", matters)
+        return Finding(
+            "fine", f"{percent(1 - wrong)} of the clicks have the rank that the rankings give.", matters
+        )
     do = "Export the rankings again, from the time of the log."
     if facts.shift is not None:
         do = (
             f"Most of them differ by exactly {facts.shift:+d}: count ranks from 1 in both files."
             if abs(facts.shift) == 1
-            else f"Most of them differ by exactly {facts.shift:+d}: look for results, such as advertisements, that only "
-            "one of the files counts."
+            else f"Most of them differ by exactly {facts.shift:+d}: look for results, such as advertisements, that "
+            "only one of the files counts."
         )
     level: Level = "problem" if wrong > WRONG else "note"
     return Finding(
@@ -84,7 +86,8 @@ def _unexplained(facts: LogFacts) -> Finding | None:
         return None
     return Finding(
         "problem" if lost > WRONG else "note",
-        f"{percent(lost)} of the clicks ({facts.unexplained:,}) were left out: the rankings lack their query or document.",
+        f"{percent(lost)} of the clicks ({facts.unexplained:,}) were left out: the rankings lack their query or "
+        "document.",
         "What these people wanted is missing from all numbers below.",
         "Export the rankings of every query in the log, as deep as people click.",
     )
@@ -96,15 +99,17 @@ def _not_returned(facts: LogFacts) -> Finding | None:
         return None
     return Finding(
         "problem" if lost > WRONG else "note",
-        f"{percent(lost)} of the clicks ({facts.not_returned:,}) are on documents that the rankings do not have for the "
-        "query that was searched.",
+        f"{percent(lost)} of the clicks ({facts.not_returned:,}) are on documents that the rankings do not have for "
+        "the query that was searched.",
         "The rankings are of another time than the log, or end before the ranks that people click.",
         "Export them again, deeper.",
     )
 
 
 def _tested(facts: LogFacts) -> Finding:
-    found = f"{facts.tested:,} searches with a click are kept apart to test with; nothing is learned from them."
+    found = (
+        f"{facts.tested:,} searches with a click are kept apart to test with; nothing is learned from them."
+    )
     if facts.tested < FEW_TEST:
         return Finding(
             "problem", found, "So few say nothing reliable about which list is better.", "Use a longer log."
@@ -139,7 +144,9 @@ def _elsewhere(facts: LogFacts) -> Finding:
             "Where each document has one query only, no other suggestion can lead to it: little can be won.",
             "Add queries to the rankings that people could be offered.",
         )
-    return Finding("fine", f"{found}.", "This is what better suggestions can win: the same document, found more easily.")
+    return Finding(
+        "fine", f"{found}.", "This is what better suggestions can win: the same document, found more easily."
+    )
 
 
 def _seldom(facts: LogFacts) -> Finding:
@@ -163,8 +170,8 @@ def _clicked(facts: LogFacts) -> Finding | None:
         )
     return Finding(
         "fine",
-        f"{percent(share(facts.searches_with_click, facts.searches))} of the searches have a click; the others are in the "
-        "log too.",
+        f"{percent(share(facts.searches_with_click, facts.searches))} of the searches have a click; the others are in "
+        "the log too.",
         "Queries that often fail are recognised.",
     )
 
@@ -173,7 +180,9 @@ def _first_rank(facts: LogFacts) -> Finding | None:
     if facts.judged or not facts.clicks:
         return None
     first = share(facts.at_first_rank, facts.clicks)
-    found = f"{percent(first)} of the clicks are on the first result; the deepest is at rank {facts.deepest:,}."
+    found = (
+        f"{percent(first)} of the clicks are on the first result; the deepest is at rank {facts.deepest:,}."
+    )
     if first > 0.98:
         return Finding(
             "problem",
@@ -186,7 +195,9 @@ def _first_rank(facts: LogFacts) -> Finding | None:
 
 def _typed(facts: LogFacts) -> Finding:
     if facts.prefixes:
-        return Finding("fine", "The log has what people had typed when they searched.", "It is used as it is.")
+        return Finding(
+            "fine", "The log has what people had typed when they searched.", "It is used as it is."
+        )
     return Finding(
         "fine",
         "The log does not say what people had typed.",

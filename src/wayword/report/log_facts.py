@@ -17,6 +17,7 @@ class LogFacts:
 
     searches: int
     searches_with_click: int
+    test_searches: int
     tested: int
     """Test searches with a click."""
     clicks: int
@@ -52,13 +53,18 @@ class LogFacts:
     @classmethod
     def read(cls, engine: Engine, workspace: Workspace) -> "LogFacts":
         """Count in the tables of the stages `log` and `rankings`."""
-        at, report, logged = workspace.folder("rankings"), workspace.report("rankings"), workspace.report("log")
+        at, report, logged = (
+            workspace.folder("rankings"),
+            workspace.report("rankings"),
+            workspace.report("log"),
+        )
         tables.fetch(engine, at, "rankings", "numbered_searches", "numbered_clicks", "documents")
         clicks, searches = _clicks(engine), _searches(engine)
         mismatched = int(report["mismatched clicks"])
         return cls(
             searches=int(logged["searches"]),
             searches_with_click=int(logged["searches with a click"]),
+            test_searches=searches["test"],
             tested=searches["tested"],
             clicks=int(report["clicks explained by the rankings"]),
             queries=searches["queries"],
@@ -107,6 +113,7 @@ def _clicks(engine: Engine) -> Mapping[str, Any]:
 def _searches(engine: Engine) -> Mapping[str, Any]:
     row: Mapping[str, Any] = engine.arrow(
         f"""SELECT count(DISTINCT s.query) AS queries, count(s.prefix) AS prefixes,
+                   count(CASE WHEN s.split = 'test' THEN 1 END) AS test,
                    count(CASE WHEN s.split = 'test' AND c.search IS NOT NULL THEN 1 END) AS tested,
                    count(DISTINCT s.user_id) AS users, min(s.time_text) AS since, max(s.time_text) AS until,
                    count(CASE WHEN n.searches < {OFTEN} THEN 1 END) AS seldom

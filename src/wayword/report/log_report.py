@@ -29,7 +29,7 @@ from wayword.report.exhibits import Column, Interval, Table, number, shown
 from wayword.report.findings import Finding, findings, percent, share
 from wayword.report.html_page import environment, html_page
 from wayword.report.log_facts import LogFacts
-from wayword.report.recommended_settings import recommended, settings_file
+from wayword.report.recommended_settings import MOST_SESSIONS, recommended, settings_file
 from wayword.report.sessions import MEANINGS, Row, curve_of, letters, sessions_of
 from wayword.report.text_examples import Example, helped_and_hurt
 from wayword.report.text_gains import TextGains, text_gains
@@ -44,7 +44,7 @@ TITLE = "Wayword on your log"
 NAMES = {DEFAULT: "Wayword", POPULAR: "most popular completion", "expected": "expected utility"}
 DRAWN_RANKS = 20
 TOLD_RANKS = (1, 2, 3, 5, 10, 20)
-LONGER = (1, 2, 4, 10)
+LONGER = (2, 4, 10)
 LARGEST_SUMMARY = 10_000_000
 """Bytes of the summary of an A/B test."""
 SECTIONS = (
@@ -115,7 +115,9 @@ class LogReport:
 def write(workspace: Workspace, out: Path, *, ubi: Path | None = None) -> None:
     """Write the report of a workspace; `ubi` is what `wayword ubi --json` printed, with an A/B test."""
     if out.is_dir():
-        raise WaywordError(f"{out} is a folder; expected the name of a file for the report, such as {out}/report.html.")
+        raise WaywordError(
+            f"{out} is a folder; expected the name of a file for the report, such as {out}/report.html."
+        )
     page = render(read(workspace, ubi))
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -146,8 +148,8 @@ def read(workspace: Workspace, ubi: Path | None = None) -> LogReport:
     changes = recommended(
         config,
         facts,
+        verdicts[ANY],
         impressions="impressions" in workspace.manifest["stages"],
-        cannot_tell=verdicts[ANY].get("better") == "unknown",
     )
     return LogReport(
         facts=facts,
@@ -183,7 +185,7 @@ def _propensities(workspace: Workspace) -> Propensities:
     estimated = folder / "propensity.json"
     told = read_object(estimated) if estimated.exists() else {}
     origin = {
-        "power": f"assumed: the power law rank^−{config.alpha:g}",
+        "power": f"assumed, not measured: it falls as 1 / rank to the power {config.alpha:g}",
         "file": "given in a file",
         "log": f"estimated from the impressions (method {told.get('method', 'likelihood')})",
     }[source]
@@ -195,7 +197,12 @@ def _arms(file: Path) -> list[Row]:
     try:
         rows = json.loads(read_regular(file, LARGEST_SUMMARY))["arms"]
         return [
-            {**row, **{end: math.nan if row[end] is None else float(row[end]) for end in ("value", "low", "high")}}
+            {
+                **row,
+                **{
+                    end: math.nan if row[end] is None else float(row[end]) for end in ("value", "low", "high")
+                },
+            }
             for row in rows
         ]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as problem:
@@ -209,9 +216,7 @@ def render(report: LogReport) -> str:
     templates = _environment()
     values = {"report": report, **_values(report)}
     shown_sections = [
-        (name, heading)
-        for name, heading in SECTIONS
-        if not (name == "experiment" and not report.arms)
+        (name, heading) for name, heading in SECTIONS if not (name == "experiment" and not report.arms)
     ]
     body = "\n".join(
         f'<section aria-labelledby="{name}">\n<h2 id="{name}">{heading}</h2>\n'
@@ -275,17 +280,27 @@ def _values(report: LogReport) -> dict[str, Any]:
         "picture": _picture(report, value, marks),
         "ranks": _rank_chart(report.propensities),
         "told": [row for row in report.propensities.rows if row["rank"] in TOLD_RANKS],
-        "longer": _longer(report.verdict),
+        "longer": _longer(report),
+        "next_step": _next_step(report),
         "tables": _tables(report),
         "people": MEANINGS,
         "prefixed": PREFIXED,
+        "withheld_because": WITHHELD,
+        "withheld_setting": WITHHELD_BY,
     }
 
 
-def _picture(report: LogReport, value: Mapping[tuple[str, str], Row], marks: Mapping[str, str]) -> Chart | None:
+def _picture(
+    report: LogReport, value: Mapping[tuple[str, str], Row], marks: Mapping[str, str]
+) -> Chart | None:
     """Found against keystrokes: every policy, and the served one over its keystroke values."""
     drawn = [
-        Mark(100 * value[name, KEYSTROKES]["value"], 100 * value[name, FOUND]["value"], letter, name == DEFAULT)
+        Mark(
+            100 * value[name, KEYSTROKES]["value"],
+            100 * value[name, FOUND]["value"],
+            letter,
+            name == report.verdict["policy"],
+        )
         for name, letter in marks.items()
         if (name, FOUND) in value and (name, KEYSTROKES) in value
     ]
@@ -317,12 +332,47 @@ def _rank_chart(found: Propensities) -> Chart:
     )
 
 
-def _longer(verdict: Mapping[str, Any]) -> list[tuple[int, float]]:
-    """Half the width of the interval of the difference in found, with so many times the log."""
-    if not verdict:
+def _longer(report: LogReport) -> list[tuple[str, float]]:
+    """Half the width of the interval of the difference in found: as measured, and with more searches."""
+    found = report.verdict["found"]
+    used = next((row["n"] for row in report.sessions if row["metric"] == FOUND), 0)
+    if not found or not used:
         return []
-    half = (verdict["found"]["high"] - verdict["found"]["low"]) / 2
-    return [(times, half / math.sqrt(times)) for times in LONGER]
+    half, every = (found["high"] - found["low"]) / 2, min(report.facts.test_searches, MOST_SESSIONS)
+    rows = [(f"this log, {used:,} test searches typed again", half)]
+    if every > used:
+        rows.append(
+            (f"this log, {every:,} of them ([evaluation] sessions = {every})", half * math.sqrt(used / every))
+        )
+    rows += [(f"{times} times the log", rows[-1][1] / math.sqrt(times)) for times in LONGER]
+    return rows
+
+
+def _next_step(report: LogReport) -> str:
+    """What to do next, from the verdict."""
+    verdict = report.verdict
+    if verdict["better"] == verdict["policy"]:
+        return (
+            "serve it to a part of your users beside what they have now (wayword serve --against), and compare what "
+            "they do. Look through the lists under “Where it hurts” first."
+        )
+    if verdict["better"] == verdict["other"]:
+        return (
+            "do not serve it like this. Try the recommended settings below, look through the lists under “Where it "
+            "hurts”, or keep most popular completion."
+        )
+    needed = verdict["clicks_needed"]
+    if verdict["better"] == "unknown" and needed and needed <= 1:
+        return "type more of the test searches again, which this log has: see the recommended settings."
+    if verdict["better"] == "unknown":
+        longer = f", about {needed:.2g} times the clicks" if needed else ""
+        return f"collect a longer log{longer}; until then, expect what most popular completion gives."
+    if verdict["better"] == "mixed":
+        return (
+            "decide what counts more, finding or typing less: [completion] keystroke_value moves the served lists along "
+            "the line of the picture."
+        )
+    return "serve either; look through the lists below to see where they differ."
 
 
 def _tables(report: LogReport) -> list[tuple[str, Table]]:
@@ -339,10 +389,32 @@ def _tables(report: LogReport) -> list[tuple[str, Table]]:
             ]
             count = next(iter(of.values()))["n"]
             title = f"{METRIC_NAMES.get(metric, metric)}, mode {mode}, {count:,} test searches"
-            made.append((title, Table(f"{metric}-{mode}", ["policy", *(Column(f"first {k}") for k in cutoffs)], cells)))
+            made.append(
+                (
+                    title,
+                    Table(f"{metric}-{mode}", ["policy", *(Column(f"first {k}") for k in cutoffs)], cells),
+                )
+            )
     return made
 
 
+WITHHELD = {
+    "personal data": "they look like personal data: an e-mail address, a phone or card number",
+    "few users": "too few users searched for them",
+    "few searches": "they were searched too seldom",
+    "few results": "they return too few results",
+    "markup or code": "they are markup or code",
+    "blocked": "they are on the block list",
+    "deleted": "they were deleted by hand",
+}
+WITHHELD_BY = {
+    "personal data": "[index] withhold",
+    "few users": "[index] min_users",
+    "few searches": "[index] min_searches",
+    "few results": "[index] min_results",
+    "blocked": "[index] block",
+    "deleted": "overrides.json",
+}
 METRIC_NAMES = {
     "utility": "Utility@k: mean worth of the first k suggestions, 1 is what people typed themselves",
     "list_utility": "List utility@k: the best of the first k suggestions counts",
@@ -353,4 +425,3 @@ METRIC_NAMES = {
 
 def _interval(row: Row | None) -> Interval | None:
     return None if row is None else Interval(row["value"], row["low"], row["high"])
-

@@ -1,11 +1,11 @@
-"""Settings that follow from what was found, as a settings file: those of the workspace, and changes with their reasons."""
+"""Settings that follow from what was found, as a settings file: those of the workspace, and changes with reasons."""
 
 import json
 from dataclasses import dataclass
 from typing import Any
 
 from wayword.config import Config
-from wayword.report.findings import SOME_TEST, WRONG, share
+from wayword.report.findings import WRONG, share
 from wayword.report.log_facts import LogFacts
 
 MOST_SESSIONS = 10_000
@@ -25,7 +25,9 @@ class Recommended:
     reason: str
 
 
-def recommended(config: Config, facts: LogFacts, *, impressions: bool, cannot_tell: bool) -> list[Recommended]:
+def recommended(
+    config: Config, facts: LogFacts, *, impressions: bool, cannot_tell: bool
+) -> list[Recommended]:
     """The changes that the log suggests; `impressions` tells whether the run had a table of them."""
     made = []
     if impressions and getattr(config.propensity, "source", "power") == "power":
@@ -34,14 +36,18 @@ def recommended(config: Config, facts: LogFacts, *, impressions: bool, cannot_te
         )
     if facts.times is not None and config.log.split == "hash":
         made.append(Recommended("log", "split", "time", "the log has times: test on its newest searches"))
-    if (cannot_tell or facts.tested < SOME_TEST) and config.evaluation.sessions < min(facts.tested, MOST_SESSIONS):
-        sessions = min(facts.tested, MOST_SESSIONS)
+    sessions = min(facts.test_searches, MOST_SESSIONS)
+    if cannot_tell and config.evaluation.sessions < sessions:
         made.append(
-            Recommended("evaluation", "sessions", sessions, "type more test searches again: narrower intervals")
+            Recommended(
+                "evaluation", "sessions", sessions, "type more test searches again: narrower intervals"
+            )
         )
     if facts.users and config.index.min_users < USERS:
         made.append(
-            Recommended("index", "min_users", USERS, "the log knows users: do not show what few of them searched")
+            Recommended(
+                "index", "min_users", USERS, "the log knows users: do not show what few of them searched"
+            )
         )
     if config.index.min_searches == 1 and share(facts.seldom, facts.searches) < HIDDEN_SHARE:
         made.append(
@@ -49,7 +55,12 @@ def recommended(config: Config, facts: LogFacts, *, impressions: bool, cannot_te
         )
     if share(facts.mismatched, facts.clicks) > WRONG and config.rankings.on_mismatch == "logged":
         made.append(
-            Recommended("rankings", "on_mismatch", "error", "stop while the logged ranks are not those of the rankings")
+            Recommended(
+                "rankings",
+                "on_mismatch",
+                "error",
+                "stop while the logged ranks are not those of the rankings",
+            )
         )
     return made
 
@@ -66,7 +77,9 @@ def settings_file(config: Config, changes: list[Recommended]) -> str:
     for table, values in config.saved().items():
         for key, value in values.items():
             if value != defaults[table].get(key):
-                lines.setdefault(table, {})[key] = f"{key} = {json.dumps(value, ensure_ascii=False)}  # as now"
+                lines.setdefault(table, {})[key] = (
+                    f"{key} = {json.dumps(value, ensure_ascii=False)}  # as now"
+                )
     for one in changes:
         lines.setdefault(one.table, {})[one.key] = f"{one.key} = {json.dumps(one.value)}  # {one.reason}"
     order = {name: place for place, name in enumerate(Config.__struct_fields__)}

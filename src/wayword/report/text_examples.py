@@ -54,9 +54,9 @@ def _example(gain: TextGain, served: Served) -> Example:
     def suggestions(listed: Sequence[Completion]) -> list[Suggestion]:
         return [
             Suggestion(
-                shortened(one.query), _titles(numbers[one.query], served), wanted.get(numbers[one.query] or 0)
-                if numbers[one.query] is not None
-                else None,
+                shortened(one.query),
+                _titles(numbers[one.query], served),
+                wanted.get(numbers[one.query] or 0) if numbers[one.query] is not None else None,
             )
             for one in listed
         ]

@@ -1,19 +1,20 @@
 """For which typed texts the served lists help people more than most popular completion, and for which less.
 
-Test searches are typed again letter by letter (`evaluation.typing_sessions`). With a list at text x, those who typed x find
-Σ_j T_j (û(q_j) − û(q̄)) more than by typing on, and save characters, where T_j is the probability of taking suggestion j.
+Test searches are typed again letter by letter (`evaluation.typing_sessions`). With a list at text x, those who typed x
+find Σ_j T_j (û(q_j) − û(q̄)) more than by typing on, and save characters; T_j is the probability of taking suggestion j.
 Both lists of a text are compared on the same people: those who have taken nothing of the served lists of shorter texts.
 
     net(s, x) = reach(s, x) · (Δ found + λ · Δ share of the characters saved)
 
-A mean over few searches is mostly chance. With σ² the variance of net within a text and τ² that of the true means of texts,
-the mean of n searches is multiplied by n / (n + σ²/τ²): the best guess if means differ around 0 (empirical Bayes).
+A mean over few searches is mostly chance. With σ² the variance of net within a text and τ² that of the true means of
+texts, the mean of n searches is multiplied by n / (n + σ²/τ²): the best guess if true means lie around 0 (empirical
+Bayes).
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from tempfile import TemporaryDirectory
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
@@ -28,8 +29,8 @@ from wayword.completion.typing_outcomes import Slots, take_probabilities
 from wayword.engines import tables
 from wayword.engines.tables import fetch_numbered, tables_in
 from wayword.evaluation.typing_sessions import Sessions, Shown
-from wayword.logs.contexts import PREFIX
 from wayword.logs import contexts_stage
+from wayword.logs.contexts import PREFIX
 from wayword.request import ANY
 from wayword.serving.completer import Served
 from wayword.store.workspace import Workspace
@@ -48,13 +49,12 @@ PER = 1000
 class TextGain:
     """A typed text, the test searches that type it, and what the served list gains over most popular completion.
 
-    `found` (searches found), `characters` (not typed) and `net` (in searches found) are per 1,000 searches of the log, and
-    shrunk; `seen` is the number of times that the list is seen by somebody, per 1,000 searches.
+    `found` (searches found), `characters` (not typed) and `net` (in searches found) are per 1,000 searches of the log,
+    and shrunk.
     """
 
     text: str
     searches: int
-    seen: float
     found: float
     characters: float
     net: float
@@ -73,7 +73,7 @@ class TextGains:
 class ServedLists:
     """A policy that shows what `complete` answers for some texts, and nothing for others."""
 
-    complete_text: Callable[[str, int], list[Completion]]
+    complete_text: Callable[..., list[Completion]]
     numbers: Mapping[str, int]
     wanted: frozenset[str]
 
@@ -108,13 +108,8 @@ def text_gains(workspace: Workspace, served: Served) -> TextGains:
         wanted = _texts_wanted(sessions, may_be_named(served))
         numbers = {text: number for number, text in enumerate(texts)}
         shown = [
-            Shown.of(
-                engine, sessions, ServedLists(complete, numbers, frozenset(wanted)), model, measure, ANY
-            )
-            for complete in (
-                lambda text, k: served.complete(text, k),
-                lambda text, k: served.popular(text, k),
-            )
+            Shown.of(engine, sessions, ServedLists(complete, numbers, frozenset(wanted)), model, measure, ANY)
+            for complete in (served.complete, served.popular)
         ]
     ours, popular = (Steps.of(one, sessions, model) for one in shown)
     return _gains(sessions, ours, popular, wanted, model.keystroke_value)
@@ -176,10 +171,14 @@ class Steps:
         first = dict(
             zip(keystrokes.text[slots.keystroke][::-1].tolist(), slots.keystroke[::-1].tolist(), strict=True)
         )
-        return cls(
-            *(np.bincount(slots.keystroke, part, count) for part in (taken, gained, taken * left)),
-            {text: tuple(slots.suggested[alone[at] : alone[at + 1]].tolist()) for text, at in first.items()},
-        )
+        listed = {
+            text: tuple(slots.suggested[alone[at] : alone[at + 1]].tolist()) for text, at in first.items()
+        }
+
+        def of_keystroke(values: Floats) -> Floats:
+            return np.bincount(slots.keystroke, values, count).astype(np.float64)
+
+        return cls(of_keystroke(taken), of_keystroke(gained), of_keystroke(taken * left), listed)
 
     def reach(self, offsets: NDArray[np.int64]) -> Floats:
         """The probability that nothing was taken before each keystroke of a session.
@@ -199,32 +198,35 @@ def _gains(
 ) -> TextGains:
     keystrokes, searches = sessions.keystrokes, len(sessions.search)
     session = np.repeat(np.arange(searches), np.diff(keystrokes.offsets))
-    reach = ours.reach(keystrokes.offsets)
-    mean_found = max(float(sessions.own.mean()) if searches else 0.0, 1e-12)
-    found = reach * (ours.found - popular.found) / mean_found
-    characters = reach * (ours.saved - popular.saved)
-    net = found + keystroke_value * characters / keystrokes.length[session]
     place = {text: number for number, text in enumerate(keystrokes.texts)}
     differs = [text for text in wanted if ours.lists.get(place[text]) != popular.lists.get(place[text])]
     group = _groups(differs, place, ours, popular)
     of_text = np.full(len(place), -1)
     of_text[[place[text] for text in group]] = list(group.values())
-    row = of_text[keystrokes.text]
-    kept, names = row >= 0, [text for text in differs if group[text] == place[text]]
-    count = np.bincount(row[kept], minlength=len(place))
-    factor = shrinkage(net[kept], row[kept])
-    total = {
-        name: np.bincount(row[kept], values[kept], len(place)) * PER / max(searches, 1)
-        for name, values in (("reach", reach), ("found", found), ("characters", characters), ("net", net))
-    }
+    shown = of_text[keystrokes.text] >= 0
+    width = max(len(place), 1)
+    keys, row = np.unique((session * width + of_text[keystrokes.text])[shown], return_inverse=True)
+
+    def of_session(values: Floats) -> Floats:
+        """Sum over the texts of a group in each session."""
+        return np.bincount(row, values[shown], len(keys)).astype(np.float64)
+
+    reach = ours.reach(keystrokes.offsets)
+    mean_found = max(float(sessions.own.sum()) / max(searches, 1), 1e-12)
+    found = of_session(reach * (ours.found - popular.found)) / mean_found
+    saved = reach * (ours.saved - popular.saved)
+    characters = of_session(saved)
+    net = found + keystroke_value * of_session(saved / keystrokes.length[session])
+    number = keys % width
+    factor, count = shrinkage(net, number), np.bincount(number, minlength=width)
+    found, characters, net = (
+        np.bincount(number, part, width)[: len(factor)] * factor * PER / max(searches, 1)
+        for part in (found, characters, net)
+    )
     gains = [
-        TextGain(
-            name,
-            int(count[at]),
-            float(total["reach"][at]),
-            *(float(total[part][at] * factor[at]) for part in ("found", "characters", "net")),
-        )
-        for name, at in ((name, place[name]) for name in names)
+        TextGain(text, int(count[at]), float(found[at]), float(characters[at]), float(net[at]))
+        for text, at in group.items()
+        if at == place[text]
     ]
     return TextGains(sorted(gains, key=lambda one: (-one.net, one.text)), searches, len(wanted))
 
@@ -251,8 +253,9 @@ def shrinkage(values: Floats, group: NDArray[np.int64]) -> Floats:
     """
     count = np.bincount(group)
     mean = np.bincount(group, values) / np.maximum(count, 1)
-    within = float(((values - mean[group]) ** 2).sum()) / max(len(values) - np.count_nonzero(count), 1)
-    between = float((count * mean**2).sum() - np.count_nonzero(count) * within) / max(float(count.sum()), 1.0)
+    groups = int(np.count_nonzero(count))
+    within = float(((values - mean[group]) ** 2).sum()) / max(len(values) - groups, 1)
+    between = (float(count @ mean**2) - groups * within) / max(len(values), 1)
     if between <= 0:
         return np.zeros(len(count))
     result: Floats = count / np.maximum(count + within / between, 1e-300)
