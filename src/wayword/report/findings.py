@@ -107,13 +107,16 @@ def _not_returned(facts: LogFacts) -> Finding | None:
 
 
 def _tested(facts: LogFacts) -> Finding:
+    if facts.tested < FEW_TEST:
+        return Finding(
+            "problem",
+            f"Only {facts.tested:,} searches with a click are there to test with: too few to say anything reliable.",
+            "They are a share of the log, from which nothing is learned.",
+            "Use a longer log.",
+        )
     found = (
         f"{facts.tested:,} searches with a click are kept apart to test with; nothing is learned from them."
     )
-    if facts.tested < FEW_TEST:
-        return Finding(
-            "problem", found, "So few say nothing reliable about which list is better.", "Use a longer log."
-        )
     if facts.tested < SOME_TEST:
         return Finding("note", found, "Only large differences show with so few.", "Use a longer log.")
     return Finding("fine", found, "Enough to see differences of some per cent.")

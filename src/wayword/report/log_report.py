@@ -369,8 +369,8 @@ def _next_step(report: LogReport) -> str:
         return f"collect a longer log{longer}; until then, expect what most popular completion gives."
     if verdict["better"] == "mixed":
         return (
-            "decide what counts more, finding or typing less: [completion] keystroke_value moves the served lists along "
-            "the line of the picture."
+            "decide what counts more, finding or typing less: [completion] keystroke_value moves the served lists "
+            "along the line of the picture."
         )
     return "serve either; look through the lists below to see where they differ."
 
