@@ -1,6 +1,7 @@
 """Settings that follow from what was found, as a settings file: those of the workspace, and changes with reasons."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,9 +27,9 @@ class Recommended:
 
 
 def recommended(
-    config: Config, facts: LogFacts, *, impressions: bool, cannot_tell: bool
+    config: Config, facts: LogFacts, verdict: Mapping[str, Any], *, impressions: bool
 ) -> list[Recommended]:
-    """The changes that the log suggests; `impressions` tells whether the run had a table of them."""
+    """The changes that log and verdict suggest; `impressions` tells whether the run had a table of them."""
     made = []
     if impressions and getattr(config.propensity, "source", "power") == "power":
         made.append(
@@ -37,10 +38,21 @@ def recommended(
     if facts.times is not None and config.log.split == "hash":
         made.append(Recommended("log", "split", "time", "the log has times: test on its newest searches"))
     sessions = min(facts.test_searches, MOST_SESSIONS)
-    if cannot_tell and config.evaluation.sessions < sessions:
+    if verdict["better"] == "unknown" and config.evaluation.sessions < sessions:
         made.append(
             Recommended(
                 "evaluation", "sessions", sessions, "type more test searches again: narrower intervals"
+            )
+        )
+    if verdict["better"] == verdict["other"] and config.index.policy == "expected":
+        made.append(
+            Recommended("index", "policy", "wayword", "lists for people who take what they recognise")
+        )
+    worse = verdict["better"] in (verdict["other"], "mixed")
+    if worse and config.completion.keystroke_value != "auto":
+        made.append(
+            Recommended(
+                "completion", "keystroke_value", "auto", "people type as with most popular completion"
             )
         )
     if facts.users and config.index.min_users < USERS:
