@@ -22,6 +22,7 @@ COMMANDS = (
     "ubi",
     "acceptance",
     "evaluate",
+    "report",
     "index",
     "export",
     "serve",

@@ -12,7 +12,6 @@ EXTRAS = (
     "granian",
     "starlette",
     "matplotlib",
-    "jinja2",
     "glin_profanity",
 )
 HEAVY = ("xgboost", "sklearn", "duckdb", "tantivy", "pyarrow", "numpy", "scipy", "rich", "typer")
@@ -65,6 +64,10 @@ def test_a_light_install_runs_and_completes(world: Path, tmp_path: Path) -> None
         ran = _python(main, *run, "--config", tmp_path / "w.toml", "--out", tmp_path / "w", *paper)
         assert (ran.returncode, ran.stdout) == (0, ""), ran.stderr
         assert [line for line in ran.stderr.splitlines() if "PECOS" in line] == expected
+    page = tmp_path / "report.html"
+    told = _python(main, "report", tmp_path / "w", "--out", page)
+    assert (told.returncode, told.stdout) == (0, ""), told.stderr
+    assert "Wayword on your log" in page.read_text(encoding="utf-8")
     code = "import wayword\nprint(len(wayword.Completer.open(sys.argv[1]).complete('v', 3)))"
     assert _python(BLOCK + code, tmp_path / "w").stdout == "3\n"
 

@@ -184,7 +184,12 @@ def run(
         )
     _print_mismatches(workspace.report("rankings"))
     print_withheld(current(workspace.path / ROOT))
-    typer.echo(f"The workspace is {out}. Next: wayword evaluate {shlex.quote(str(out))}", err=True)
+    place = shlex.quote(str(out))
+    typer.echo(
+        f"The workspace is {out}. Next: wayword evaluate {place}, or as a page: "
+        f"wayword report {place} --out report.html",
+        err=True,
+    )
 
 
 MISMATCHES = {

@@ -26,7 +26,7 @@ from wayword.report import chart
 from wayword.report.chart import Chart, Mark
 from wayword.report.estimates import estimates_of
 from wayword.report.exhibits import Column, Interval, Table, number, shown
-from wayword.report.findings import Finding, findings, percent, share
+from wayword.report.findings import FEW_TEST, Finding, findings, percent, share
 from wayword.report.html_page import environment, html_page
 from wayword.report.log_facts import LogFacts
 from wayword.report.recommended_settings import MOST_SESSIONS, recommended, settings_file
@@ -338,19 +338,21 @@ def _longer(report: LogReport) -> list[tuple[str, float]]:
     used = next((row["n"] for row in report.sessions if row["metric"] == FOUND), 0)
     if not found or not used:
         return []
-    half, every = (found["high"] - found["low"]) / 2, min(report.facts.test_searches, MOST_SESSIONS)
-    rows = [(f"this log, {used:,} test searches typed again", half)]
-    if every > used:
-        rows.append(
-            (f"this log, {every:,} of them ([evaluation] sessions = {every})", half * math.sqrt(used / every))
-        )
-    rows += [(f"{times} times the log", rows[-1][1] / math.sqrt(times)) for times in LONGER]
-    return rows
+    half, there = (found["high"] - found["low"]) / 2, report.facts.test_searches
+    known = {used: f"this log, {used:,} test searches typed again"}
+    for times in (1, *LONGER):
+        n = min(times * there, MOST_SESSIONS)
+        name = "this log" if times == 1 else f"{times} times the log"
+        if n > max(known):
+            known[n] = f"{name}, {n:,} test searches ([evaluation] sessions = {n})"
+    return [(name, half * math.sqrt(used / n)) for n, name in known.items()]
 
 
 def _next_step(report: LogReport) -> str:
     """What to do next, from the verdict."""
     verdict = report.verdict
+    if report.facts.tested >= FEW_TEST and report.problems:
+        return "mend the data as said above, and run again; until then, do not rely on this comparison."
     if verdict["better"] == verdict["policy"]:
         return (
             "serve it to a part of your users beside what they have now (wayword serve --against), and compare what "
