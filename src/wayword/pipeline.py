@@ -14,13 +14,16 @@ from wayword.config import COMPARED, Config
 from wayword.errors import ConfigError
 from wayword.evaluation import stage as estimates
 from wayword.index.build import build as build_index
-from wayword.plan import Inputs, estimates_stage, learning_stages, supplied
+from wayword.index.index import ABOUT
+from wayword.index.versions import ROOT, current
+from wayword.plan import Inputs, estimates_stage, evaluated_again, learning_stages, supplied
 from wayword.progress import Progress
 from wayword.rankings import document_ranker
 from wayword.rankings.document_ranker import DocumentRanker
 from wayword.report.page_evaluation import evaluation_of
 from wayword.simulation.people_log import simulate_people as simulate_people_of_world
 from wayword.simulation.simulate import simulate as simulate_world
+from wayword.store.artefact import read_object
 from wayword.store.stage import Folders, Stage
 from wayword.store.workspace import Workspace, building
 
@@ -62,13 +65,33 @@ def run(
     inputs = Inputs.at(
         log, rankings, documents, truth, judged=judged, lenient=lenient, completions=completions
     )
-    planned = stages(settings, inputs, reporter)
     with building(out, reporter) as build:
-        for name, stage in planned.items():
+        for name, stage in stages_before_index(settings, inputs, reporter).items():
             build.stage(name, stage)
+        version, made = index_of(build.workspace(settings.saved()), settings, reporter, current=False)
+        build.made += made
+        build.stage("estimates", evaluation(settings, inputs, reporter, version))
         workspace = build.finish(settings.saved())
-    made = index_of(workspace, settings, reporter)
-    reporter.finish([*build.made, *made])
+    build_index(workspace, settings.index, evaluation=evaluation_of(workspace, served=settings.index.policy))
+    reporter.finish(build.made)
+    return workspace
+
+
+def evaluate(workspace: Workspace, reporter: Progress) -> Workspace:
+    """Estimate again if something else is served than when the workspace was evaluated; returns the workspace.
+
+    What is served changes with the version of the index (`wayword index`), its overrides and its block lists.
+    """
+    root = workspace.path / ROOT
+    version = current(root)
+    stage = evaluated_again(workspace, version, reporter, load_policies)
+    if stage is None:
+        return workspace
+    with building(workspace.path, reporter) as build:
+        build.reuse(workspace, *(name for name in workspace.manifest["stages"] if name != "estimates"))
+        build.stage("estimates", stage)
+        workspace = build.finish(workspace.manifest["settings"])
+    evaluation_of(workspace, served=read_object(version / ABOUT)["policy"]).save(root)
     return workspace
 
 
@@ -78,32 +101,53 @@ def with_paper(settings: Config) -> Config:
     return structs.replace(settings, evaluation=evaluation)
 
 
-def index_of(workspace: Workspace, settings: Config, reporter: Progress) -> list[str]:
-    """Write the index unless it exists, and make it current, with the evaluation that the page shows.
+def index_of(
+    workspace: Workspace, settings: Config, reporter: Progress, *, current: bool = True
+) -> tuple[Path, list[str]]:
+    """Write the index unless it exists, and make it current, with the evaluation that the page shows; if not `current`,
+    only write it.
 
-    Returns the names of the artefacts written.
+    Returns the folder of the version, and the names of the artefacts written.
     """
     reporter.begin("index")
     started = time.monotonic()
-    evaluation = evaluation_of(workspace, served=settings.index.policy)
-    _, made = build_index(workspace, settings.index, reporter, evaluation=evaluation)
+    shown = evaluation_of(workspace, served=settings.index.policy) if current else None
+    version, made = build_index(workspace, settings.index, reporter, evaluation=shown, current=current)
     reporter.end("index", reused=not made, seconds=time.monotonic() - started)
-    return ["index"] if made else []
+    return version, ["index"] if made else []
 
 
-def stages(settings: Config, inputs: Inputs, reporter: Progress) -> dict[str, Stage]:
-    """The stages of `plan` in order, with the paper's if its policies are compared."""
+def stages(
+    settings: Config, inputs: Inputs, reporter: Progress, served: Path | None = None
+) -> dict[str, Stage]:
+    """The stages of `plan` in order, with the paper's if its policies are compared; see `evaluation` for `served`."""
+    before = stages_before_index(settings, inputs, reporter)
+    return before | {"estimates": evaluation(settings, inputs, reporter, served)}
+
+
+def stages_before_index(settings: Config, inputs: Inputs, reporter: Progress) -> dict[str, Stage]:
+    """All stages but the evaluation of what is served."""
     learned = learning_stages(settings, inputs, reporter, DOCUMENT_RANKERS)
-    after: tuple[str, ...] = (*supplied(inputs), "demand", "completion")
-    if not set(PAPER) & set(settings.evaluation.compare):
-        return learned | {"estimates": estimates_stage(settings, inputs, after, reporter)}
-    from wayword.paper.plan import paper_stages, retrieval_settings
+    if not _compares_paper(settings):
+        return learned
+    from wayword.paper.plan import paper_stages
 
-    after = (*after, "retriever", "ranker")
-    evaluated = estimates_stage(
-        settings, inputs, after, reporter, load_policies, retrieval_settings(settings.retriever)
-    )
-    return learned | paper_stages(settings, inputs.judged, reporter) | {"estimates": evaluated}
+    return learned | paper_stages(settings, inputs.judged, reporter)
+
+
+def evaluation(settings: Config, inputs: Inputs, reporter: Progress, served: Path | None) -> Stage:
+    """The stage `estimates`. `served` is the version of the index; without one, the workspace's policy is evaluated."""
+    after: tuple[str, ...] = (*supplied(inputs), "demand", "completion")
+    asked = None
+    if _compares_paper(settings):
+        from wayword.paper.plan import retrieval_settings
+
+        after, asked = (*after, "retriever", "ranker"), retrieval_settings(settings.retriever)
+    return estimates_stage(settings, inputs, after, reporter, load_policies, asked, served)
+
+
+def _compares_paper(settings: Config) -> bool:
+    return bool(set(PAPER) & set(settings.evaluation.compare))
 
 
 def load_policies(at: Folders, config: Config, *, threads: int = 1) -> Mapping[str, Policy]:

@@ -11,21 +11,28 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from wayword.completion import acceptance_stage as acceptance
 from wayword.completion import stage as completion
 from wayword.config import Config
 from wayword.demand import stage as demand
+from wayword.engines import tables
 from wayword.evaluation import stage as estimates
 from wayword.evaluation.estimates import METRICS
 from wayword.evaluation.stage import LoadPolicies, load_policies
+from wayword.index.index import ABOUT
 from wayword.logs import contexts_stage as contexts
 from wayword.logs import stage as log
 from wayword.progress import Progress
 from wayword.propensity import stage as propensity
 from wayword.rankings import stage as rankings_stage
 from wayword.rankings.document_ranker import RANKERS, DocumentRanker
+from wayword.serving.served_policy import ServedPolicy, served_by
+from wayword.store.artefact import read_object
 from wayword.store.input_file import InputFile
-from wayword.store.stage import Stage
+from wayword.store.stage import Folders, Report, Stage
+from wayword.store.workspace import Workspace
 from wayword.utility import Measure
 
 SUPPLIED = ("rankings", "contexts", "propensity")
@@ -176,30 +183,84 @@ def estimates_stage(
     reporter: Progress,
     load: LoadPolicies = load_policies,
     paper_settings: Mapping[str, Any] | None = None,
+    served: Path | None = None,
 ) -> Stage:
-    """The evaluation of the served policies, and of the paper's, whose inference settings are `paper_settings`."""
-    measured = evaluation_measure(settings, inputs.judged)
-    return Stage(
-        {
-            "truth file": inputs.digest(inputs.truth),
-            "measure": asdict(measured),
-            "metrics": list(METRICS),
-            "asked": paper_settings,
-            "served": settings.index.policy,
-            **settings.of_stage("evaluation"),
-        },
-        lambda new, at: estimates.write(
+    """The evaluation of what is served and of other policies; `paper_settings` are those of the paper's inference.
+
+    `served` is the version of the index; without it, the policy of the workspace is evaluated.
+    """
+    depends = {
+        "truth file": inputs.digest(inputs.truth),
+        "measure": asdict(evaluation_measure(settings, inputs.judged)),
+        "metrics": list(METRICS),
+        "asked": paper_settings,
+        **settings.of_stage("evaluation"),
+    }
+    return served_evaluation(settings, depends, after, reporter, load, served, truth=inputs.truth)
+
+
+def served_evaluation(
+    settings: Config,
+    depends: Mapping[str, Any],
+    after: tuple[str, ...],
+    reporter: Progress,
+    load: LoadPolicies,
+    served: Path | None,
+    *,
+    truth: InputFile | None = None,
+    ceilings: Path | None = None,
+) -> Stage:
+    """The stage `estimates`, given what it `depends` on beside what is served. Its report has what an evaluation of
+    the same log needs to know later, when something else is served (`evaluated_again`).
+
+    `ceilings` are earlier estimates on the same log, made with the truth.
+    """
+    inputs = {**depends, "served": {"policy": settings.index.policy, **_identity(served, settings)}}
+
+    def make(new: Path, at: Folders) -> Report:
+        lists = ServedPolicy.open(served, texts_of(at)) if served else None
+        report = estimates.write(
             new,
             at,
             settings,
-            measured,
-            truth=inputs.truth,
+            Measure(**depends["measure"]),
+            truth=truth,
             load=load,
+            served=lists,
+            ceilings=ceilings,
             progress=reporter,
-        ),
-        after=after,
-        files=(inputs.truth,) if inputs.truth else (),
+        )
+        return {**report, "depends": inputs, "after": list(after)}
+
+    return Stage(inputs, make, after=after, files=(truth,) if truth else ())
+
+
+def evaluated_again(
+    workspace: Workspace, served: Path, reporter: Progress, load: LoadPolicies = load_policies
+) -> Stage | None:
+    """The evaluation of another version of the index, or of other overrides or block lists; None if the estimates of
+    the workspace are of what is served."""
+    report, about = workspace.report("estimates"), read_object(served / ABOUT)
+    index = structs.replace(workspace.config.index, policy=about["policy"], block=about["block"])
+    settings = structs.replace(workspace.config, index=index)
+    known = report["depends"]
+    if known["served"] == {"policy": index.policy, **_identity(served, settings)}:
+        return None
+    depends = {name: value for name, value in known.items() if name != "served"}
+    ceilings = workspace.folder("estimates")
+    return served_evaluation(
+        settings, depends, tuple(report["after"]), reporter, load, served, ceilings=ceilings
     )
+
+
+def _identity(served: Path | None, settings: Config) -> dict[str, str]:
+    return served_by(served.parent, served.name, settings.index.block) if served else {}
+
+
+def texts_of(at: Folders) -> list[str]:
+    """The queries of a workspace, in the order of their numbers."""
+    texts: list[str] = tables.read(at["rankings"], "queries")["text"].to_pylist()
+    return texts
 
 
 def evaluation_measure(settings: Config, judged: bool) -> Measure:

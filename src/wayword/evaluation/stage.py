@@ -1,7 +1,7 @@
 """Stage `estimates`: every policy on the test searches in both modes, with intervals and paired differences; typing
 sessions for several kinds of people; and, in a simulated world, the recall of the candidate sources."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -25,7 +25,7 @@ from wayword.completion.policies import (
 )
 from wayword.completion.popular import PopularRetriever
 from wayword.config import Config, EvaluationConfig
-from wayword.engines import Engine
+from wayword.engines import Engine, tables
 from wayword.engines.tables import fetch_numbered, tables_in
 from wayword.evaluation import conventional, sensitivity, typing_sessions, verdict
 from wayword.evaluation.ceiling import ceiling
@@ -46,7 +46,7 @@ from wayword.store.stage import (
 )
 from wayword.utility import CUTOFFS, DEEPEST, Measure
 
-POPULAR, EXPECTED = "popular", "expected"
+POPULAR, EXPECTED, CEILING = "popular", "expected", "ceiling"
 
 
 class LoadPolicies(Protocol):
@@ -54,6 +54,14 @@ class LoadPolicies(Protocol):
 
     def __call__(self, at: Folders, config: Config, *, threads: int = 1) -> Mapping[str, Policy]:
         """Policies by name. One thread is fastest for single texts."""
+        ...
+
+
+class ServedLists(Policy, Protocol):
+    """The lists that are served, as a policy."""
+
+    def with_keystroke_value(self, value: float, queries: Sequence[str]) -> Policy | None:
+        """The lists with another keystroke value, in sessions that type these queries; None if they have none."""
         ...
 
 
@@ -77,15 +85,21 @@ def write(
     *,
     truth: Path | InputFile | None,
     load: LoadPolicies = load_policies,
+    served: ServedLists | None = None,
+    ceilings: Path | None = None,
     progress: Progress,
 ) -> Report:
     """Write `estimates`, `differences`, `sessions`, `session_differences`, `curve`, `recall` and `verdict.json`.
 
-    It evaluates the served policy, the default one, and those named in `[evaluation] compare`.
+    It evaluates the served policy, the default one, and those named in `[evaluation] compare`. `served` are the lists
+    of the index, which are evaluated instead of what the workspace's policy would show. Without `truth`, `ceilings` may
+    be the `ceiling` of earlier estimates on the same log.
     """
     wanted = {DEFAULT, config.index.policy, *config.evaluation.compare}
     known = load(at, config, threads=threads())
     policies = {name: policy for name, policy in known.items() if name in wanted}
+    if served is not None:
+        policies[config.index.policy] = served
     steps = len(policies) + 4
     with tables_in(out) as engine:
         fetch_numbered(engine, at)
@@ -94,17 +108,17 @@ def write(
         lists: dict[str, dict[str, Candidates]] = {mode: {} for mode in MODES}
         wide = {}
         for done, (name, policy) in enumerate(policies.items(), start=1):
-            wide[name] = policy.complete(typed, max(DEEPEST, config.retriever.candidates))
+            longer = isinstance(policy, PrefixFiltered) or name == EXPECTED
+            wide[name] = policy.complete(
+                typed, max(DEEPEST, config.retriever.candidates) if longer else DEEPEST
+            )
             for mode, shown in _in_modes(policy, wide[name], typed).items():
                 lists[mode][name] = shown
             progress.advance(done, steps)
-        recalls = {}
-        if truth:
-            for mode in MODES:
-                lists[mode]["ceiling"] = ceiling(
-                    engine, truth, numbers, config.prefixes, DEEPEST, prefixed=mode == PREFIXED
-                )
-            recalls = _recalls(wide, lists[ANY]["ceiling"])
+        best = _ceilings(engine, truth, numbers, config) if truth else _read_ceilings(ceilings)
+        for mode, of_mode in best.items():
+            lists[mode][CEILING] = of_mode
+        recalls = _recalls(wide, best[ANY]) if best else {}
         results = {
             mode: outcomes(engine, lists[mode], _candidates(policies, wide, typed, mode), numbers, measure)
             for mode in MODES
@@ -113,9 +127,8 @@ def write(
         searched = {
             mode: _conventional(engine, lists[mode], numbers, mode, config.evaluation) for mode in MODES
         }
-        sessions, verdicts = _sessions(
-            engine, policies, cast(ListPolicy, known[DEFAULT]), typed.schema, config, measure
-        )
+        model = cast(ListPolicy, known[DEFAULT])
+        sessions, verdicts = _sessions(engine, policies, model, typed.schema, config, measure, served)
     tested = {mode: estimate(outcome, config.evaluation, METRICS) for mode, outcome in results.items()}
     measured = [_marked(estimates, mode) for mode, (estimates, _) in tested.items()]
     compared = [_marked(differences, mode) for mode, (_, differences) in tested.items()]
@@ -125,11 +138,38 @@ def write(
     pq.write_table(pa.concat_tables(compared), out / "differences.parquet")
     sessions.write(out)
     verdict.write(out, verdicts)
+    _write_ceilings(best, out)
     pq.write_table(
         pa.table({"source": list(recalls), "recall": pa.array(recalls.values(), pa.float64())}),
         out / "recall.parquet",
     )
     return {"test searches with a click": len(results[ANY].own)}
+
+
+def _ceilings(
+    engine: Engine, truth: Path | InputFile, numbers: NDArray[np.int32], config: Config
+) -> dict[str, Candidates]:
+    return {
+        mode: ceiling(engine, truth, numbers, config.prefixes, DEEPEST, prefixed=mode == PREFIXED)
+        for mode in MODES
+    }
+
+
+def _write_ceilings(ceilings: Mapping[str, Candidates], out: Path) -> None:
+    """Write the lists of the ceiling, if there is one, for a later evaluation without the truth."""
+    for mode, best in ceilings.items():
+        columns = {"context": best.context, "query": best.query, "score": best.score}
+        pq.write_table(pa.table(columns), out / f"{CEILING}_{mode}.parquet")
+
+
+def _read_ceilings(folder: Path | None) -> dict[str, Candidates]:
+    """Read the lists of `_write_ceilings`; none where there is no such file."""
+    known = [mode for mode in MODES if folder and (folder / f"{CEILING}_{mode}.parquet").exists()]
+    return {
+        mode: Candidates(*(column.to_numpy() for column in tables.read(folder, f"{CEILING}_{mode}").columns))
+        for mode in known
+        if folder
+    }
 
 
 def _candidates(
@@ -220,6 +260,7 @@ def _sessions(
     contexts: pa.Schema,
     config: Config,
     measure: Measure,
+    served: ServedLists | None,
 ) -> tuple[Replayed, dict[str, Verdict]]:
     """Typing sessions of every policy in both modes, for all kinds of people, and the curve of keystroke values; and by
     mode, whether the served policy is better than most popular completion."""
@@ -255,9 +296,10 @@ def _sessions(
             available=available,
             level=config.evaluation.level,
         )
-    return Replayed(
-        estimates, differences, typing_sessions.curve(engine, sessions, model, measure, ANY)
-    ), verdicts
+    points = typing_sessions.curve(
+        engine, sessions, model, measure, ANY, served.with_keystroke_value if served else None
+    )
+    return Replayed(estimates, differences, points), verdicts
 
 
 def contexts_tested(engine: Engine) -> NDArray[np.int32]:

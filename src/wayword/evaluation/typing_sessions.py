@@ -222,13 +222,24 @@ def estimate(
     return estimates, differences
 
 
-def curve(engine: Engine, sessions: Sessions, model: ListPolicy, measure: Measure, mode: str) -> list[Row]:
-    """Return found and keystrokes of the policy `wayword` for a range of keystroke values."""
+def curve(
+    engine: Engine,
+    sessions: Sessions,
+    model: ListPolicy,
+    measure: Measure,
+    mode: str,
+    policy_of: Callable[[float, Sequence[str]], Policy | None] | None = None,
+) -> list[Row]:
+    """Return found and keystrokes of the policy `wayword` for a range of keystroke values.
+
+    `policy_of` makes the policy for a value and the queries that are typed, if there is one; otherwise it is the model.
+    """
     points = []
     texts = [model.retriever.texts[query] for query in np.unique(sessions.intended).tolist()]
     length = float(sessions.keystrokes.length.sum())
     for value in VALUES:
-        policy = with_survival(replace(model, keystroke_value=value), texts)
+        policy = policy_of(value, texts) if policy_of else None
+        policy = policy or with_survival(replace(model, keystroke_value=value), texts)
         replay = Shown.of(engine, sessions, policy, model, measure, mode).replay(sessions, model)
         points.append(
             {

@@ -52,8 +52,9 @@ def build(
     progress: Progress = SILENT,
     *,
     evaluation: Evaluation | None = None,
+    current: bool = True,
 ) -> tuple[Path, bool]:
-    """Write the index of a workspace unless it exists; make it current. Returns folder and whether it was written.
+    """Write the index of a workspace unless it exists; make it `current`. Returns folder and whether it was written.
 
     `evaluation` replaces the one that the page shows.
     """
@@ -79,7 +80,7 @@ def build(
             workspace.check(*used)  # the version is named after them, so it must not be made of anything else
         return report
 
-    return publish(root, version, make, keep=config.versions, evaluation=evaluation)
+    return publish(root, version, make, keep=config.versions, evaluation=evaluation, current=current)
 
 
 @dataclass(frozen=True)

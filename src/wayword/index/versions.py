@@ -65,8 +65,9 @@ def publish(
     *,
     keep: int,
     evaluation: Evaluation | None = None,
+    current: bool = True,
 ) -> tuple[Path, bool]:
-    """Write a version unless it exists, and make it current. Returns its folder and whether it was written.
+    """Write a version unless it exists, and make it `current`. Returns its folder and whether it was written.
 
     The evaluation, if one is given, is written beside it.
     """
@@ -79,9 +80,10 @@ def publish(
                 _make_read_only(folder)
                 sleep(integrity.TOO_YOUNG / 1e9)  # files that were just sealed would not be stamped
                 integrity.stamp(folder)
-            if made or not _is_current(root, version):
+            if current and (made or not _is_current(root, version)):
                 point(root, version)
-            _prune(root, version, keep)
+            if current:
+                _prune(root, version, keep)
             if evaluation is not None:
                 evaluation.save(root)
     except Exception as problem:

@@ -188,9 +188,27 @@ class Build:
         self.reporter.end(name, reused=reused, seconds=seconds)
         return folder
 
+    def reuse(self, workspace: Workspace, *stages: str) -> None:
+        """Take artefacts of the workspace as they are."""
+        for name in stages:
+            self.stages[name] = str(workspace.manifest["stages"][name])
+            self.folders[name] = workspace.folder(name)
+
+    def workspace(self, settings: dict[str, Any]) -> Workspace:
+        """The stages so far, for reading; the manifest on disk stays as it is."""
+        return Workspace(self.path, self._manifest(settings))
+
+    def _manifest(self, settings: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "wayword": __version__,
+            "stages": dict(self.stages),
+            "settings": settings,
+        }
+
     def finish(self, settings: dict[str, Any], *, prune: bool = True) -> Workspace:
         """Swap the manifest, then remove the artefacts that it no longer names, unless others may want them."""
-        manifest = {"format": FORMAT, "wayword": __version__, "stages": self.stages, "settings": settings}
+        manifest = self._manifest(settings)
         if not _holds(self.path, manifest):
             write_atomically(self.path / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
         for folder in (self.path / ARTEFACTS).iterdir() if prune else ():
