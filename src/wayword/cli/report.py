@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from wayword.cli.options import WorkspacePath
+from wayword.cli.options import WorkspacePath, stderr
 
 
 def report(
@@ -23,10 +23,16 @@ def report(
     With the A/B test of served lists: `wayword ubi events --out log --json > ubi.json`, then
     `wayword report workspace --ubi ubi.json --out report.html`
 
+    What is served now is reported: if the index, its overrides or block lists have changed, it is evaluated again.
     The page needs nothing else: it can be mailed and printed. docs/report.md says what is in it.
     """
+    from wayword.pipeline import evaluate
+    from wayword.progress import Bars
     from wayword.report.log_report import write
     from wayword.store.workspace import Workspace
 
-    write(Workspace.open(workspace), out, ubi=ubi)
+    opened = Workspace.open(workspace)
+    with Bars(stderr()).shown() as bars:
+        opened = evaluate(opened, bars)
+    write(opened, out, ubi=ubi)
     typer.echo(f"The report is {out}.", err=True)

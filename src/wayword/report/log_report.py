@@ -22,6 +22,7 @@ from wayword.engines.tables import tables_in
 from wayword.errors import WaywordError
 from wayword.evaluation.stage import POPULAR
 from wayword.evaluation.typing_sessions import FOUND, KEYSTROKES, METRICS, MODEL
+from wayword.evaluation.verdict import EQUAL, MIXED, UNKNOWN
 from wayword.report import chart
 from wayword.report.chart import Chart, Mark
 from wayword.report.estimates import estimates_of
@@ -353,28 +354,33 @@ def _next_step(report: LogReport) -> str:
     verdict = report.verdict
     if report.facts.tested >= FEW_TEST and report.problems:
         return "mend the data as said above, and run again; until then, do not rely on this comparison."
-    if verdict["better"] == verdict["policy"]:
-        return (
-            "serve it to a part of your users beside what they have now (wayword serve --against), and compare what "
-            "they do. Look through the lists under “Where it hurts” first."
-        )
-    if verdict["better"] == verdict["other"]:
-        return (
-            "do not serve it like this. Try the recommended settings below, look through the lists under “Where it "
-            "hurts”, or keep most popular completion."
-        )
-    needed = verdict["clicks_needed"]
-    if verdict["better"] == "unknown" and needed and needed <= 1:
+    said = {
+        verdict[
+            "policy"
+        ]: "serve it to a part of your users beside what they have now (wayword serve --against), and "
+        "compare what they do. Look through the lists under “Where it hurts” first.",
+        verdict[
+            "other"
+        ]: "do not serve it like this. Try the recommended settings below, look through the lists under "
+        "“Where it hurts”, or keep most popular completion.",
+        MIXED: "decide what counts more, finding or typing less: [completion] keystroke_value moves the served lists "
+        "along the line of the picture.",
+        EQUAL: "serve either; look through the lists below to see where they differ.",
+        UNKNOWN: _more_log(verdict["clicks_needed"]),
+    }
+    return said[verdict["better"]]
+
+
+def _more_log(needed: float | None) -> str:
+    """What to do where the verdict is unknown; `needed` is how many times the clicks would tell.
+
+    >>> _more_log(33.9)
+    'collect a longer log, about 34 times the clicks; until then, expect what most popular completion gives.'
+    """
+    if needed and needed <= 1:
         return "type more of the test searches again, which this log has: see the recommended settings."
-    if verdict["better"] == "unknown":
-        longer = f", about {needed:.2g} times the clicks" if needed else ""
-        return f"collect a longer log{longer}; until then, expect what most popular completion gives."
-    if verdict["better"] == "mixed":
-        return (
-            "decide what counts more, finding or typing less: [completion] keystroke_value moves the served lists "
-            "along the line of the picture."
-        )
-    return "serve either; look through the lists below to see where they differ."
+    longer = f", about {needed:.2g} times the clicks" if needed else ""
+    return f"collect a longer log{longer}; until then, expect what most popular completion gives."
 
 
 def _tables(report: LogReport) -> list[tuple[str, Table]]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from wayword.config import Config
+from wayword.evaluation.verdict import MIXED, UNKNOWN
 from wayword.report.findings import WRONG, share
 from wayword.report.log_facts import LogFacts
 
@@ -38,7 +39,7 @@ def recommended(
     if facts.times is not None and config.log.split == "hash":
         made.append(Recommended("log", "split", "time", "the log has times: test on its newest searches"))
     sessions = min(facts.test_searches, MOST_SESSIONS)
-    if verdict["better"] == "unknown" and config.evaluation.sessions < sessions:
+    if verdict["better"] == UNKNOWN and config.evaluation.sessions < sessions:
         made.append(
             Recommended(
                 "evaluation", "sessions", sessions, "type more test searches again: narrower intervals"
@@ -48,7 +49,7 @@ def recommended(
         made.append(
             Recommended("index", "policy", "wayword", "lists for people who take what they recognise")
         )
-    worse = verdict["better"] in (verdict["other"], "mixed")
+    worse = verdict["better"] in (verdict["other"], MIXED)
     if worse and config.completion.keystroke_value != "auto":
         made.append(
             Recommended(

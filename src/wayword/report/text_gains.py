@@ -11,30 +11,31 @@ texts, the mean of n searches is multiplied by n / (n + σ²/τ²): the best gue
 Bayes).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from wayword.completion import stage as completion
 from wayword.completion.candidates import Candidates
-from wayword.completion.completion import Completion
 from wayword.completion.list_policy import ListPolicy
 from wayword.completion.list_value import SHOWN
+from wayword.completion.policies import POOL, Policy, PrefixFiltered, RetrieverPolicy
+from wayword.completion.popular import PopularRetriever
 from wayword.completion.typing_outcomes import Slots, take_probabilities
-from wayword.engines import tables
 from wayword.engines.tables import fetch_numbered, tables_in
 from wayword.evaluation.typing_sessions import Sessions, Shown
 from wayword.logs import contexts_stage
 from wayword.logs.contexts import PREFIX
 from wayword.request import ANY
 from wayword.serving.completer import Served
+from wayword.serving.served_policy import ServedPolicy
 from wayword.store.workspace import Workspace
-from wayword.text import normalise
 from wayword.utility import Floats, Measure
 
 SEARCHES = 20_000
@@ -70,25 +71,17 @@ class TextGains:
 
 
 @dataclass(frozen=True)
-class ServedLists:
-    """A policy that shows what `complete` answers for some texts, and nothing for others."""
+class ForTexts:
+    """A policy that shows its lists for some texts, and nothing for others."""
 
-    complete_text: Callable[..., list[Completion]]
-    numbers: Mapping[str, int]
-    wanted: frozenset[str]
+    policy: Policy
+    texts: list[str]
 
-    def complete(self, contexts: pa.Table, k: int, *, mode: str = ANY) -> Candidates:  # noqa: ARG002
-        """See `Policy.complete`. Pinned queries that no ranking has lead nowhere known and are left out."""
-        context, query = list[int](), list[int]()
-        for row, text in enumerate(contexts[PREFIX].to_pylist()):
-            for one in self.complete_text(text, k) if text in self.wanted else ():
-                number = self.numbers.get(normalise(one.query))
-                if number is not None:
-                    context.append(row)
-                    query.append(number)
-        return Candidates(
-            np.array(context, np.int32), np.array(query, np.int32), np.ones(len(query), np.float32)
-        )
+    def complete(self, contexts: pa.Table, k: int, *, mode: str = ANY) -> Candidates:
+        """See `Policy.complete`."""
+        wanted = np.flatnonzero(pc.is_in(contexts[PREFIX], value_set=pa.array(self.texts, pa.string())))
+        found = self.policy.complete(contexts.take(pa.array(wanted)), k, mode=mode)
+        return Candidates(wanted[found.context].astype(np.int32), found.query, found.score, found.source)
 
 
 def text_gains(workspace: Workspace, served: Served) -> TextGains:
@@ -96,36 +89,27 @@ def text_gains(workspace: Workspace, served: Served) -> TextGains:
 
     A text is considered only if it begins a query that may be shown, so that none tells a withheld one.
     """
-    stages = ("rankings", "propensity", "contexts", "demand", "completion")
-    at = {stage: workspace.folder(stage) for stage in (*stages, *_optional(workspace))}
+    optional = tuple(name for name in ("acceptance",) if name in workspace.manifest["stages"])
+    stages = ("rankings", "propensity", "contexts", "demand", "completion", *optional)
+    at = {stage: workspace.folder(stage) for stage in stages}
     model = completion.load_lists(at)
-    texts = model.retriever.texts
+    measure = Measure(**workspace.report("estimates")["depends"]["measure"])
+    named = may_be_named(served)
+    popular = PopularRetriever(served.index.texts, np.where(named, served.index.popularity, 0))
+    policies = (
+        ServedPolicy(served, model.retriever.texts),
+        PrefixFiltered(RetrieverPolicy(popular), served.index.texts, POOL),
+    )
     with TemporaryDirectory() as spill, tables_in(Path(spill)) as engine:
         fetch_numbered(engine, at)
         schema = contexts_stage.load(at["contexts"]).schema
-        measure = _measure(workspace)
-        sessions = Sessions.read(engine, texts, schema, measure, SEARCHES)
-        wanted = _texts_wanted(sessions, may_be_named(served))
-        numbers = {text: number for number, text in enumerate(texts)}
+        sessions = Sessions.read(engine, model.retriever.texts, schema, measure, SEARCHES)
+        wanted = _texts_wanted(sessions, named)
         shown = [
-            Shown.of(engine, sessions, ServedLists(complete, numbers, frozenset(wanted)), model, measure, ANY)
-            for complete in (served.complete, served.popular)
+            Shown.of(engine, sessions, ForTexts(policy, wanted), model, measure, ANY) for policy in policies
         ]
-    ours, popular = (Steps.of(one, sessions, model) for one in shown)
-    return _gains(sessions, ours, popular, wanted, model.keystroke_value)
-
-
-def _optional(workspace: Workspace) -> tuple[str, ...]:
-    return tuple(name for name in ("acceptance",) if name in workspace.manifest["stages"])
-
-
-def _measure(workspace: Workspace) -> Measure:
-    """The utility that the workspace was evaluated with: clicks have ranks, judgments have none."""
-    clicks = tables.read(workspace.folder("rankings"), "numbered_clicks")
-    config = workspace.config
-    if clicks["rank"].null_count == clicks.num_rows:
-        return Measure(config.utility.judgments)
-    return Measure("unbiased", config.evaluation.max_ratio, config.evaluation.max_weight)
+    ours, others = (Steps.of(one, sessions, model) for one in shown)
+    return _gains(sessions, ours, others, wanted, model.keystroke_value)
 
 
 def may_be_named(served: Served) -> NDArray[np.bool_]:
