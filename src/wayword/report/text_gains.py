@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from wayword.completion import stage as completion
 from wayword.completion.candidates import Candidates
-from wayword.completion.list_policy import ListPolicy
 from wayword.completion.list_value import SHOWN
 from wayword.completion.policies import POOL, Policy, PrefixFiltered, RetrieverPolicy
 from wayword.completion.popular import PopularRetriever
@@ -108,8 +107,8 @@ def text_gains(workspace: Workspace, served: Served) -> TextGains:
         shown = [
             Shown.of(engine, sessions, ForTexts(policy, wanted), model, measure, ANY) for policy in policies
         ]
-    ours, others = (Steps.of(one, sessions, model) for one in shown)
-    return _gains(sessions, ours, others, wanted, model.keystroke_value)
+    ours, others = (Steps.of(one, sessions, model.acceptance.reading_at(SHOWN)) for one in shown)
+    return gains_of(sessions, ours, others, wanted, model.keystroke_value)
 
 
 def may_be_named(served: Served) -> NDArray[np.bool_]:
@@ -142,14 +141,14 @@ class Steps:
     """The list of each text."""
 
     @classmethod
-    def of(cls, shown: Shown, sessions: Sessions, model: ListPolicy) -> "Steps":
-        """Compute the probabilities of each keystroke by itself: every list is the first one there."""
+    def of(cls, shown: Shown, sessions: Sessions, reading: Floats) -> "Steps":
+        """Compute the probabilities of each keystroke by itself: every list is the first one there. `reading` is r."""
         slots, keystrokes = shown.slots, sessions.keystrokes
         session, count = slots.session, len(keystrokes.text)
         accepted = np.where(slots.suggested == sessions.intended[session], 1.0, shown.accepted)
         alone = np.r_[0, np.cumsum(np.bincount(slots.keystroke, minlength=count))].astype(np.int64)
         lists = Slots(alone, slots.keystroke, slots.position, slots.suggested, slots.matches)
-        taken = take_probabilities(lists, model.acceptance.reading_at(SHOWN), accepted, once=False)
+        taken = take_probabilities(lists, reading, accepted, once=False)
         left = keystrokes.length[session] - keystrokes.typed[slots.keystroke]
         gained = taken * (shown.utility - sessions.own[session])
         first = dict(
@@ -173,13 +172,15 @@ class Steps:
         """
         left = np.log(np.maximum(1 - self.taken, 1e-300))
         before = np.cumsum(left) - left
-        result: Floats = np.exp(before - np.repeat(before[offsets[:-1]], np.diff(offsets)))
+        first = np.r_[before, 0.0][offsets[:-1]]  # a query of one letter has no keystrokes
+        result: Floats = np.exp(before - np.repeat(first, np.diff(offsets)))
         return result
 
 
-def _gains(
+def gains_of(
     sessions: Sessions, ours: Steps, popular: Steps, wanted: list[str], keystroke_value: float
 ) -> TextGains:
+    """Sum the steps of all sessions by the text that was typed."""
     keystrokes, searches = sessions.keystrokes, len(sessions.search)
     session = np.repeat(np.arange(searches), np.diff(keystrokes.offsets))
     place = {text: number for number, text in enumerate(keystrokes.texts)}

@@ -1,0 +1,111 @@
+"""Findings and recommended settings: what follows from counts of a log."""
+
+import tomllib
+from dataclasses import replace
+
+import pytest
+from made_report import FACTS, VERDICT
+
+from wayword.config import Config
+from wayword.report.findings import Finding, findings
+from wayword.report.log_facts import LogFacts
+from wayword.report.recommended_settings import Recommended, recommended, settings_file
+
+
+def found(facts: LogFacts, words: str) -> Finding:
+    (one,) = [one for one in findings(facts) if words in f"{one.found} {one.do}"]
+    return one
+
+
+@pytest.mark.parametrize(
+    ("change", "words", "level"),
+    [
+        ({"mismatched": 24_000}, "100 % of the clicks (24,000) were logged at another rank", "problem"),
+        ({"mismatched": 24_000, "shift": -1}, "differ by exactly -1: count ranks from 1", "problem"),
+        ({"mismatched": 24_000, "shift": 4}, "differ by exactly +4: look for results", "problem"),
+        ({"mismatched": 1_200}, "5.0 % of the clicks (1,200)", "note"),
+        ({"mismatched": 240}, "99.0 % of the clicks have the rank", "fine"),
+        ({"unexplained": 6_000}, "20 % of the clicks (6,000) were left out", "note"),
+        ({"unexplained": 24_000}, "50 % of the clicks (24,000) were left out", "problem"),
+        (
+            {"not_returned": 12_000},
+            "50 % of the clicks (12,000) are on documents that the rankings",
+            "problem",
+        ),
+        ({"tested": 27}, "Only 27 searches with a click", "problem"),
+        ({"tested": 500}, "500 searches with a click", "note"),
+        ({}, "2,000 searches with a click", "fine"),
+        ({"queries": 30_000}, "0.8 clicks per query", "note"),
+        ({"elsewhere": 240}, "1.0 % of the clicks are on documents that another query shows", "note"),
+        ({"searches_with_click": 50_000}, "only searches with a click", "note"),
+        ({"at_first_rank": 24_000}, "100 % of the clicks are on the first result", "problem"),
+        ({"seldom": 40_000}, "80 % of the searches", "note"),
+    ],
+)
+def test_what_counts_mean(change: dict[str, int], words: str, level: str) -> None:
+    one = found(replace(FACTS, **change), words)
+    assert one.level == level
+    assert bool(one.do) == (level == "problem") or level == "note"
+
+
+def test_problems_come_first() -> None:
+    order = [one.level for one in findings(replace(FACTS, tested=5, mismatched=24_000, queries=30_000))]
+    assert order == sorted(order, key=["problem", "note", "fine"].index)
+    assert order[:3] == ["problem", "problem", "note"]
+
+
+def test_judgments_have_no_ranks_to_check() -> None:
+    assert not [one for one in findings(replace(FACTS, judged=True)) if "rank" in one.found]
+
+
+UNKNOWN, WORSE = VERDICT | {"better": "unknown"}, VERDICT | {"better": "popular"}
+
+
+def changes(facts: LogFacts = FACTS, verdict: dict[str, object] = VERDICT, **tables: object) -> set[str]:
+    config = Config.parse(tables)
+    return {
+        f"{one.table}.{one.key} = {one.value}"
+        for one in recommended(config, facts, verdict, impressions=False)
+    }
+
+
+def test_a_log_that_needs_nothing_gets_no_settings() -> None:
+    assert changes() == set()
+    assert settings_file(Config(), []) == ""
+
+
+def test_what_is_recommended() -> None:
+    times = replace(FACTS, times=("2026-01-01", "2026-02-01"))
+    assert changes(times) == {"log.split = time"}
+    assert changes(replace(FACTS, users=300)) == {"index.min_users = 5"}
+    assert changes(verdict=UNKNOWN) == {"evaluation.sessions = 5000"}
+    assert changes(replace(FACTS, test_searches=800), verdict=UNKNOWN) == set()
+    assert changes(verdict=WORSE, index={"policy": "expected"}) == {"index.policy = wayword"}
+    assert changes(verdict=WORSE, completion={"keystroke_value": 0.1}) == {
+        "completion.keystroke_value = auto"
+    }
+    assert changes(replace(FACTS, mismatched=24_000)) == {"rankings.on_mismatch = error"}
+
+
+def test_the_settings_file_is_valid_keeps_what_is_set_and_adds_what_is_recommended() -> None:
+    config = Config.parse(
+        {
+            "propensity": {"alpha": 0.5},
+            "index": {"block": 'a "quoted" \\ path'},
+            "evaluation": {"compare": []},
+        }
+    )
+    facts = replace(FACTS, users=300, times=("a", "b"), mismatched=24_000)
+    made = recommended(config, facts, UNKNOWN, impressions=False)
+    read = Config.parse(tomllib.loads(settings_file(config, made)))
+    expected = config.saved()
+    for one in made:
+        expected[one.table][one.key] = one.value
+    assert read.saved() == expected
+    assert len(made) == 4
+
+
+def test_a_change_replaces_what_is_set() -> None:
+    config = Config.parse({"index": {"min_users": 2}})
+    text = settings_file(config, [Recommended("index", "min_users", 5, "because")])
+    assert text == "[index]\nmin_users = 5  # because"

@@ -1,0 +1,174 @@
+"""The page about a log: well-formed, self-contained, escaped, and with a sentence for every verdict."""
+
+import re
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from made_report import ARABIC, EVIL, FACTS, FOUND, NOTHING, VERDICT, made
+
+from wayword.report.exhibits import number
+from wayword.report.log_report import render
+
+
+class Page(HTMLParser):
+    """The tags and texts of a page, checked to be closed in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.texts: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] not in ("style", "script"):
+            self.texts.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.texts).split())
+
+    def named(self, tag: str) -> list[dict[str, str | None]]:
+        return [found for name, found in self.tags if name == tag]
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return render(made())
+
+
+def test_the_page_is_well_formed_its_ids_unique_and_every_link_leads_somewhere(page: str) -> None:
+    found = Page(page)
+    ids = Counter(one["id"] for _, one in found.tags if "id" in one)
+    assert [name for name, count in ids.items() if count > 1] == []
+    assert all(str(link["href"])[1:] in ids for link in found.named("a"))
+    labels = [str(one["aria-labelledby"]) for _, one in found.tags if "aria-labelledby" in one]
+    assert set(labels) <= set(ids)
+
+
+def test_the_page_asks_nothing_of_the_network_and_lets_no_other_script_run(page: str) -> None:
+    assert "default-src 'none'" in page
+    assert re.findall(r"https?://[^\s\"<]+", page) == []
+    assert not re.search(r"@import|<link|<iframe|<img|fetch\(|url\(", page)
+    assert len(Page(page).named("script")) == 1
+
+
+def test_every_text_of_the_log_stays_text(page: str) -> None:
+    found = Page(page)
+    assert EVIL in found.texts
+    assert "{{ 7 * 7 }}" in found.texts
+    assert "a" * 1000 not in page
+    assert f"{'a' * 79}…" in found.texts
+    isolated = re.findall(r"<bdi[^>]*>([^<]*)</bdi>", page)
+    assert ARABIC in isolated
+    assert page.count(ARABIC) == isolated.count(ARABIC)  # right-to-left text turns nothing around it
+
+
+def test_tables_have_captions_and_scopes(page: str) -> None:
+    found = Page(page)
+    tables = len(found.named("table"))
+    assert tables == len(found.named("caption")) > 5
+    assert all(cell.get("scope") in ("col", "row") for cell in found.named("th"))
+    boxes = [one for one in found.named("div") if one.get("class") == "scroll rows"]
+    assert len(boxes) == tables
+    assert all(box["tabindex"] == "0" and box["aria-label"] for box in boxes)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "said"),
+    [
+        (VERDICT, ("Better than most popular completion", "serve it to a part of your users")),
+        (VERDICT | {"better": "popular"}, ("Not better", "do not serve it like this")),
+        (VERDICT | {"better": "equal"}, ("No difference that matters", "serve either")),
+        (VERDICT | {"better": "mixed"}, ("A trade", "decide what counts more")),
+        (
+            VERDICT | {"better": "unknown", "clicks_needed": 4.2},
+            ("Cannot tell yet", "about 4.2 times the clicks"),
+        ),
+        (
+            VERDICT | {"better": "unknown", "clicks_needed": 0.3},
+            ("Cannot tell yet", "type more of the test searches"),
+        ),
+        (NOTHING, ("Cannot tell yet", "no test search has a click")),
+    ],
+)
+def test_every_verdict_has_a_headline_and_a_next_step(
+    verdict: dict[str, object], said: tuple[str, str]
+) -> None:
+    text = Page(render(made(verdict=verdict))).text
+    assert all(one in text for one in said)
+
+
+def test_the_numbers_of_the_verdict_are_on_the_page(page: str) -> None:
+    text = Page(page).text
+    for value in (FOUND["policy_value"], FOUND["other_value"]):
+        assert f"{number(100 * value, 1)} %" in text
+    assert "+3.1 points (+2.4 to +3.9)" in text
+    assert "They type 2 % less." in text
+    assert "Not for hasty people: no difference." in text
+
+
+def test_a_problem_of_the_data_comes_first_and_changes_the_advice() -> None:
+    wrong = FACTS.__class__(**{**vars(FACTS), "mismatched": FACTS.clicks, "shift": 1})
+    text = Page(render(made(facts=wrong))).text
+    assert text.index("Check the data first.") < text.index("Better than most popular completion")
+    assert "count ranks from 1 in both files" in text
+    assert "mend the data as said above" in text
+    assert "serve it to a part of your users" not in text
+
+
+def test_four_times_the_searches_halve_the_interval() -> None:
+    facts = FACTS.__class__(**{**vars(FACTS), "test_searches": 4_000})
+    text = Page(render(made(facts=facts))).text  # 1,000 were typed again
+    half = (FOUND["high"] - FOUND["low"]) / 2
+    assert f"this log, 1,000 test searches typed again ± {100 * half:.1f}" in text
+    assert f"([evaluation] sessions = 4000) ± {100 * half / 2:.1f}" in text
+    assert "10 times the log, 10,000 test searches" not in text  # 8,000 and 10,000 are reached before
+
+
+def test_an_ab_test_has_a_section_only_if_there_is_one(page: str) -> None:
+    row = {
+        "arm": "b",
+        "people": 12,
+        "measure": "share picked",
+        "value": 0.2,
+        "low": 0.1,
+        "high": float("nan"),
+    }
+    assert "What people did" not in Page(page).text
+    assert "share picked 12 0.200 0.100 to –" in Page(render(made(arms=[row]))).text
+
+
+def test_the_same_report_gives_the_same_bytes(page: str) -> None:
+    assert render(made()) == page
+
+
+def test_given_propensities_have_no_interval(page: str) -> None:
+    assert "95 % interval" in page
+    assert '<polygon class="band"' in page
+    report = made()
+    sure = [{**row, "low": row["p"], "high": row["p"]} for row in report.propensities.rows]
+    given = render(made(propensities=report.propensities.__class__(sure, "given in a file", [], None)))
+    assert '<polygon class="band"' not in given
+
+
+def test_the_styles_are_there(page: str) -> None:
+    folder = Path(render.__code__.co_filename).parent / "templates"
+    assert all(
+        (folder / name).read_text(encoding="utf-8").strip() in page for name in ("page.css", "log.css")
+    )
