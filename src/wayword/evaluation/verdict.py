@@ -198,6 +198,8 @@ def compare(
     normal quantiles.
     """
     both = policy, other
+    if not outcomes.searches.num_rows:
+        return judge(*both, None)
     wider = norm.ppf(1 - (1 - config.level) / 2 / slices) / norm.ppf((1 + config.level) / 2)
 
     def measured(assumption: Assumption) -> tuple[FoundDifference, KeystrokeRatio] | None:

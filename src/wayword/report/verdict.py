@@ -50,7 +50,7 @@ def comparison_of(
     workspace = Workspace.of(workspace)
     outcomes = _outcomes(workspace)
     known = outcomes.policies(mode)
-    if unknown := [name for name in (policy, other) if name not in known]:
+    if known and (unknown := [name for name in (policy, other) if name not in known]):
         raise WaywordError(
             f"Found {', '.join(map(repr, unknown))}; expected policies that were evaluated: {', '.join(known)}."
         )
