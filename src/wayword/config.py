@@ -176,7 +176,7 @@ class EvaluationConfig(Table, frozen=True):
 
     compare: tuple[Compared, ...] = ("popular", "expected")
     """Which policies the served one is compared with; random, retriever and unbiased are the paper's."""
-    sessions: TenThousand = 1000
+    sessions: Annotated[int, Meta(ge=1, le=100_000)] = 1000
     """Number of test searches that are typed again letter by letter."""
     bootstrap: Annotated[int, Meta(ge=2, le=1_000_000)] = 1000
     """Number of bootstrap replicates for the intervals."""

@@ -192,7 +192,7 @@ def estimates_stage(
     depends = {
         "truth file": inputs.digest(inputs.truth),
         "measure": asdict(evaluation_measure(settings, inputs.judged)),
-        "metrics": list(METRICS),
+        "metrics": [*METRICS, "verdict"],
         "asked": paper_settings,
         **settings.of_stage("evaluation"),
     }

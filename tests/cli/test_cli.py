@@ -17,6 +17,7 @@ from wayword.completion.policies import NAMES
 from wayword.pipeline import load_policies
 from wayword.progress import Bars
 from wayword.report.estimates import estimates_of
+from wayword.report.verdict import verdict_of
 from wayword.request import MODES
 from wayword.serving.policy_completer import PolicyCompleter
 from wayword.store.workspace import Workspace
@@ -116,7 +117,7 @@ def test_a_setting_that_does_not_exist_is_told_before_any_work(world: Path, tmp_
 def test_evaluate_json_has_exactly_the_promised_rows(undisturbed: Made) -> None:
     told = wayword("evaluate", undisturbed.path, "--json")
     assert (told.code, told.err) == (0, "")
-    rows = json.loads(told.out)
+    rows = json.loads(told.out)["estimates"]
     assert all(list(row) == ["policy", "metric", "k", "value", "low", "high", "n"] for row in rows)
     single = ("logged", "oracle")
     expected = {("utility", p, k) for p in NAMES for k in ((1,) if p in single else (1, 5, 10))}
@@ -136,8 +137,52 @@ def test_evaluate_json_has_exactly_the_promised_rows(undisturbed: Made) -> None:
     assert [row["value"] for row in rows if row["policy"] == "logged"] == [1.0]
 
 
-def test_evaluate_prints_a_table_that_fits_80_columns(undisturbed: Made) -> None:
+def test_evaluate_begins_with_the_verdict(undisturbed: Made) -> None:
     told = wayword("evaluate", undisturbed.path)
+    assert (told.code, told.err) == (0, "")
+    said = " ".join(told.out.decode().split())
+    known = verdict_of(Workspace.open(undisturbed.path))
+    assert said.startswith(known["sentence"])
+    assert all(flip["sentence"] in said for flip in known["flips"])
+    assert "keystrokes" in said
+    assert "Utility@10" not in said
+
+
+def test_evaluate_compares_two_policies(undisturbed: Made) -> None:
+    ask = ["evaluate", undisturbed.path, "--json", "--compare"]
+    one, other = (json.loads(wayword(*ask, *pair).out)["verdict"] for pair in _PAIRS)
+    assert one["found"]["value"] == pytest.approx(-other["found"]["value"], abs=1e-12)
+    assert one["keystrokes"]["ratio"] == pytest.approx(1 / other["keystrokes"]["ratio"])
+    assert {one["better"], other["better"]} in ({"expected"}, {"random"}, {"equal"}, {"mixed"}, {"unknown"})
+    refused = _mistake(wayword(*ask, "expected", "best"))
+    assert "Found 'best'; expected policies that were evaluated: " in refused
+
+
+_PAIRS = ("expected", "random"), ("random", "expected")
+
+
+def test_evaluate_by_slice_says_what_many_slices_mean(undisturbed: Made) -> None:
+    told = wayword("evaluate", undisturbed.path, "--slice", "frequency")
+    assert (told.code, told.err) == (0, "")
+    assert "slices: among many, some differ by chance" in " ".join(told.out.decode().split())
+    refused = _mistake(wayword("evaluate", undisturbed.path, "--slice", "device"))
+    assert refused == "error: Found --slice device; expected prefix-length, frequency."
+
+
+def test_an_estimate_below_its_threshold_fails_the_command(undisturbed: Made) -> None:
+    ask = ["evaluate", undisturbed.path, "--fail-below"]
+    assert wayword(*ask, "wayword:utility@1=0").code == 0
+    told = wayword(*ask, "logged:utility@1=1", "--fail-below", "logged:utility@1=1.01")
+    assert (told.code, told.err) == (1, "logged:utility@1 is 1, below 1.01.\n")
+    assert told.out
+    assert "expected POLICY:METRIC@K=VALUE" in _mistake(wayword(*ask, "wayword:found"))
+    several = wayword(*ask, "wayword:utility=0.5")
+    assert several.code == 2
+    assert "expected one of wayword:utility@1, wayword:utility@5" in " ".join(several.err.split())
+
+
+def test_evaluate_prints_all_tables_within_80_columns(undisturbed: Made) -> None:
+    told = wayword("evaluate", undisturbed.path, "--all")
     assert (told.code, told.err) == (0, "")
     lines = told.out.decode().splitlines()
     assert max(map(len, lines)) <= 80
@@ -151,7 +196,11 @@ def test_evaluate_prints_a_table_that_fits_80_columns(undisturbed: Made) -> None
 def test_evaluate_tells_the_mode_that_was_asked_for(undisturbed: Made, mode: str) -> None:
     told = wayword("evaluate", undisturbed.path, "--json", "--mode", mode)
     assert (told.code, told.err) == (0, "")
-    assert json.loads(told.out) == estimates_of(Workspace.open(undisturbed.path), None, mode=mode)
+    workspace = Workspace.open(undisturbed.path)
+    answer = json.loads(told.out)
+    assert answer["estimates"] == estimates_of(workspace, None, mode=mode)
+    assert answer["verdict"] == verdict_of(workspace, mode=mode)
+    assert answer["slices"] == []
     table = wayword("evaluate", undisturbed.path, "--mode", mode)
     assert (table.code, table.err) == (0, "")
     assert f"mode {mode}" in " ".join(table.out.decode().split())

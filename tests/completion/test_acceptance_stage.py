@@ -19,6 +19,7 @@ from wayword.config import Config
 from wayword.demand.training_data import read
 from wayword.engines import Engine, tables
 from wayword.errors import ConfigError, LogError
+from wayword.index.versions import ROOT, current
 from wayword.plan import Inputs
 from wayword.progress import Progress
 from wayword.simulation.people_log import write_people
@@ -85,7 +86,7 @@ def test_a_stage_reads_what_it_declares(name: str, data: Path, made: Workspace, 
     inputs = Inputs.at(
         data / "clicks.parquet", data / "rankings.parquet", completions=data / "completions.parquet"
     )
-    stage = pipeline.stages(SETTINGS, inputs, Progress())[name]
+    stage = pipeline.stages(SETTINGS, inputs, Progress(), served=current(made.path / ROOT))[name]
     at = {earlier: shutil.copytree(made.folder(earlier), tmp_path / earlier) for earlier in stage.after}
     new = tmp_path / "new"
     new.mkdir()

@@ -11,7 +11,8 @@ from runs import Made
 from wayword.evaluation.typing_sessions import MODEL
 from wayword.index.evaluation_file import CurvePoint, Evaluation, PolicyPoint
 from wayword.report.page_evaluation import evaluation_of, summary
-from wayword.report.sessions import curve_of, session_differences_of, sessions_of, verdicts
+from wayword.report.sessions import curve_of, sessions_of
+from wayword.report.verdict import verdict_of
 from wayword.store.workspace import Workspace
 
 
@@ -28,8 +29,8 @@ def test_the_points_are_those_of_the_tables(undisturbed: Made) -> None:
         )
     assert [vars_of(point) for point in got.curve] == curve_of(workspace)
     assert got.keystroke_value == workspace.report("completion")["keystroke value"]
-    assert got.verdict == verdicts(rows, session_differences_of(workspace))
-    assert got.verdict
+    known = verdict_of(workspace)
+    assert got.verdict == [known["sentence"], *(flip["sentence"] for flip in known["flips"])]
 
 
 def vars_of(point: CurvePoint) -> dict[str, float]:

@@ -1,12 +1,12 @@
-"""What is said about typing sessions: who is better for people, for whom it does not hold, and the picture."""
+"""The picture of found against keystrokes."""
 
 import math
 from typing import Any
 
 import pytest
 
-from wayword.evaluation.typing_sessions import MODEL, PEOPLE
-from wayword.report.sessions import HEIGHT, WIDTH, picture, verdicts
+from wayword.evaluation.typing_sessions import MODEL
+from wayword.report.sessions import HEIGHT, WIDTH, picture
 
 Row = dict[str, Any]
 
@@ -19,69 +19,6 @@ def estimates(people: str, found: float, keystrokes: float) -> list[Row]:
         {"policy": policy, "metric": metric, "value": value, "people": people}
         for (policy, metric), value in values.items()
     ]
-
-
-def gains(people: str, found: tuple[float, float], keystrokes: tuple[float, float]) -> list[Row]:
-    """Intervals of `wayword` − `popular`."""
-    return [
-        {
-            "policy": "wayword",
-            "other": "popular",
-            "people": people,
-            "metric": metric,
-            "value": (low + high) / 2,
-            "low": low,
-            "high": high,
-        }
-        for metric, (low, high) in (("found", found), ("keystrokes", keystrokes))
-    ]
-
-
-MORE, LESS, SAME = (0.01, 0.03), (-0.03, -0.01), (-0.01, 0.01)
-
-
-@pytest.mark.parametrize(
-    ("found", "keystrokes", "ratio", "said"),
-    [
-        (MORE, SAME, 1.0, "wayword is better."),
-        (MORE, LESS, 0.9, "wayword is better."),
-        (SAME, LESS, 0.9, "wayword is better."),
-        (LESS, SAME, 1.0, "popular is better."),
-        (SAME, MORE, 1.2, "popular is better."),
-        (LESS, MORE, 1.2, "popular is better."),
-        (MORE, MORE, 1.2, "one finds more, the other takes fewer keystrokes."),
-        (LESS, LESS, 0.9, "one finds more, the other takes fewer keystrokes."),
-        (SAME, SAME, 1.0, "no significant difference."),
-        (MORE, MORE, 1.04, "wayword is better."),  # as many keystrokes, for all practical purposes
-        (SAME, LESS, 0.99, "the difference in keystrokes is significant, but small."),
-        (SAME, MORE, 1.03, "the difference in keystrokes is significant, but small."),
-    ],
-)
-def test_the_verdict(
-    found: tuple[float, float], keystrokes: tuple[float, float], ratio: float, said: str
-) -> None:
-    rows = estimates(MODEL, 0.9 + sum(found) / 2, 0.4 * ratio)
-    (line,) = verdicts(rows, gains(MODEL, found, keystrokes))
-    assert line.endswith(said)
-    assert f"with {ratio:.2f} times the keystrokes" in line
-    assert f"{found[0]:+.3f} to {found[1]:+.3f}" in line
-    assert line.startswith("People who accept as the acceptance model says find ")
-
-
-def test_for_whom_the_conclusion_does_not_hold() -> None:
-    rows = [row for people in PEOPLE for row in estimates(people, 0.92, 0.4)]
-    intervals = dict.fromkeys(PEOPLE, MORE) | {"everything": LESS, "own query only": SAME}
-    lines = verdicts(rows, [row for people in PEOPLE for row in gains(people, intervals[people], SAME)])
-    assert len(lines) == len(PEOPLE) + 1
-    assert lines[-1] == "This conclusion does not hold for people who accept whatever they read."
-    agreeing = verdicts(rows, [row for people in PEOPLE for row in gains(people, MORE, SAME)])
-    assert len(agreeing) == len(PEOPLE)
-
-
-def test_nothing_is_said_without_the_numbers() -> None:
-    assert verdicts([], []) == []
-    rows = estimates(MODEL, 0.92, 0.4)
-    assert verdicts(rows, gains(MODEL, MORE, SAME)[1:]) == []
 
 
 def curve(*points: tuple[float, float, float]) -> list[Row]:

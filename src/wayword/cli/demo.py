@@ -11,6 +11,7 @@ from wayword.completion.policies import DEFAULT
 from wayword.pipeline import load_policies, run
 from wayword.progress import Bars
 from wayword.report.estimates import print_estimates
+from wayword.report.verdict import print_verdict, verdict_of
 from wayword.serving.policy_completer import PolicyCompleter
 from wayword.simulation.simulate import simulate
 
@@ -32,6 +33,8 @@ def run_demo(out: Path, *, clicks: int, seed: int, console: Console, errors: Con
             paper=True,
             reporter=bars,
         )
+    print_verdict(verdict_of(learned), console)
+    console.print()
     print_estimates(learned, console)
     console.print()
     console.print(_comparison(PolicyCompleter.open(learned, load_policies)))

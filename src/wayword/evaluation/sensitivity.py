@@ -1,4 +1,4 @@
-"""Sensitivity: typing sessions of two policies under other assumptions about propensities, people and acceptance.
+"""Sensitivity: typing sessions under other assumptions about propensities, people and acceptance.
 
 The lists stay as they are; what is assumed when they are evaluated changes:
 
@@ -6,6 +6,8 @@ The lists stay as they are; what is assumed when they are evaluated changes:
   estimate; else a given p to the power 0.5 and 1.5;
 - people: the kinds of `PEOPLE`;
 - acceptance: both ends of the interval of the acceptance model.
+
+And, to compare policies by what is typed: lists that are shown at texts of some lengths only.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,18 +20,11 @@ from numpy.typing import NDArray
 
 from wayword.completion.acceptance import Acceptance
 from wayword.completion.list_policy import ListPolicy
-from wayword.config import EvaluationConfig
+from wayword.completion.typing_outcomes import Slots
 from wayword.engines import Engine
-from wayword.evaluation.typing_sessions import (
-    MODEL,
-    PEOPLE,
-    Replay,
-    Sessions,
-    Shown,
-    estimate,
-    utilities,
-)
-from wayword.evaluation.verdict import Check, better_of, compare
+from wayword.evaluation.session_outcomes import PEOPLE as OF_PEOPLE
+from wayword.evaluation.session_outcomes import PROPENSITY, TYPED, Assumption
+from wayword.evaluation.typing_sessions import MODEL, PEOPLE, Replay, Sessions, Shown, utilities
 from wayword.propensity.power_law import power_law
 from wayword.utility import VARIANTS, Floats, Measure
 
@@ -41,14 +36,19 @@ MEANINGS = {
     "twice as readily": "people who accept other suggestions twice as readily as the model says",
     "everything": "people who accept whatever they read",
 }
+TYPED_LENGTHS = {
+    "1 character": (1, 1),
+    "2 to 3 characters": (2, 3),
+    "4 to 6 characters": (4, 6),
+    "7 or more": (7, 10_000),
+}
 
 
 @dataclass(frozen=True)
 class Curve:
     """Propensities that may hold instead of those that are used: `p` of each rank of the table `propensity`."""
 
-    name: str
-    group: str
+    assumption: Assumption
     p: Floats
 
 
@@ -56,39 +56,8 @@ class Curve:
 class Behaviour:
     """An acceptance model that may hold instead of the one that is used."""
 
-    name: str
-    group: str
+    assumption: Assumption
     acceptance: Acceptance
-
-
-@dataclass(frozen=True)
-class Compared:
-    """Two policies in the same typing sessions, and the lists that each shows."""
-
-    policy: str
-    other: str
-    shown: Mapping[str, Shown]
-    mode: str
-
-    @property
-    def lists(self) -> dict[str, Shown]:
-        """The lists of the two."""
-        return {name: self.shown[name] for name in (self.policy, self.other) if name in self.shown}
-
-    def check(
-        self,
-        name: str,
-        group: str,
-        sessions: Sessions,
-        replays: Mapping[str, Replay],
-        config: EvaluationConfig,
-    ) -> Check | None:
-        """Compare what people do; None if that cannot be estimated."""
-        rows, differences = estimate(replays, sessions, config, mode=self.mode, people=MODEL)
-        measured = compare(rows, differences, self.policy, self.other)
-        if measured is None:
-            return None
-        return Check(name, better_of(self.policy, self.other, *measured), *measured, group)
 
 
 def curves(engine: Engine, alpha: float, measure: Measure, source: str = "power") -> list[Curve]:
@@ -99,75 +68,95 @@ def curves(engine: Engine, alpha: float, measure: Measure, source: str = "power"
     rank, p, low, high = (table[name].to_numpy().astype(np.float64) for name in ("rank", "p", "low", "high"))
     if source == "power":
         group = f"α from {ALPHAS[0]:g} to {ALPHAS[-1]:g}"
-        return [Curve(f"α = {a:g}", group, power_law(rank, alpha=a)) for a in ALPHAS if a != alpha]
-    if (low < high).any():
+        laws = {f"α = {a:g}": power_law(rank, alpha=a) for a in ALPHAS if a != alpha}
+    elif (low < high).any():
         group = "both ends of the propensities' intervals"
-        ends = {"lower": low, "upper": high}
-        return [Curve(f"the {end} end of the propensities' intervals", group, p) for end, p in ends.items()]
-    group = f"p to the power {POWERS[0]:g} to {POWERS[-1]:g}"
-    return [Curve(f"p to the power {power:g}", group, p**power) for power in POWERS]
+        laws = {
+            f"the {end} end of the propensities' intervals": curve
+            for end, curve in {"lower": low, "upper": high}.items()
+        }
+    else:
+        group = f"p to the power {POWERS[0]:g} to {POWERS[-1]:g}"
+        laws = {f"p to the power {power:g}": p**power for power in POWERS}
+    return [Curve(Assumption(PROPENSITY, name, group), law) for name, law in laws.items()]
 
 
-def checks(
+def assumed(
     engine: Engine,
-    compared: Compared,
+    shown: Mapping[str, Shown],
     sessions: Sessions,
     model: ListPolicy,
     measure: Measure,
-    config: EvaluationConfig,
-    *,
-    propensities: Sequence[Curve],
+    propensities: Sequence[Curve] = (),
     behaviours: Sequence[Behaviour] = (),
-) -> list[Check]:
-    """Compare two policies under each assumption. Needs the numbered log, `rankings` and `propensity`."""
-    found = [
-        compared.check(
-            curve.name, curve.group, own, {n: one.replay(own, model) for n, one in shown.items()}, config
+) -> Iterator[tuple[Assumption, Floats, dict[str, Replay]]]:
+    """Yield each assumption with û of typing on and what people do with the lists of each policy.
+
+    Needs the numbered log, `rankings` and `propensity`.
+    """
+    for people in PEOPLE:
+        assumption = Assumption() if people == MODEL else Assumption(OF_PEOPLE, MEANINGS[people])
+        yield (
+            assumption,
+            sessions.own,
+            {name: one.replay(sessions, model, people) for name, one in shown.items()},
         )
-        for curve, own, shown in _with_curves(engine, compared, sessions, measure, propensities)
-    ]
-    found += [
-        compared.check(
-            MEANINGS[people],
-            "",
-            sessions,
-            {n: one.replay(sessions, model, people) for n, one in compared.lists.items()},
-            config,
-        )
-        for people in PEOPLE
-        if people != MODEL
-    ]
+    for curve, own, others in _with_curves(engine, shown, sessions, measure, propensities):
+        yield curve.assumption, own.own, {name: one.replay(own, model) for name, one in others.items()}
     for behaviour in behaviours:
         other = replace(model, acceptance=behaviour.acceptance)
         replays = {
-            name: replace(shown, accepted=other.accepted(sessions.intended, shown.slots)).replay(
-                sessions, other
-            )
-            for name, shown in compared.lists.items()
+            name: replace(one, accepted=other.accepted(sessions.intended, one.slots)).replay(sessions, other)
+            for name, one in shown.items()
         }
-        found.append(compared.check(behaviour.name, behaviour.group, sessions, replays, config))
-    return [check for check in found if check is not None]
+        yield behaviour.assumption, sessions.own, replays
+    for name, lengths in TYPED_LENGTHS.items():
+        replays = {
+            policy: _typed_within(one, sessions, *lengths).replay(sessions, model)
+            for policy, one in shown.items()
+        }
+        yield Assumption(TYPED, name), sessions.own, replays
+
+
+def _typed_within(shown: Shown, sessions: Sessions, low: int, high: int) -> Shown:
+    """The lists at texts of `low` to `high` characters only."""
+    slots = shown.slots
+    typed = sessions.keystrokes.typed[slots.keystroke]
+    kept = (typed >= low) & (typed <= high)
+    counts = np.bincount(slots.session[kept], minlength=len(slots.offsets) - 1)
+    within = Slots(
+        np.r_[0, np.cumsum(counts)].astype(np.int64),
+        slots.keystroke[kept],
+        slots.position[kept],
+        slots.suggested[kept],
+        slots.matches[kept],
+    )
+    return Shown(within, shown.utility[kept], shown.accepted[kept])
 
 
 def _with_curves(
-    engine: Engine, compared: Compared, sessions: Sessions, measure: Measure, propensities: Sequence[Curve]
+    engine: Engine,
+    lists: Mapping[str, Shown],
+    sessions: Sessions,
+    measure: Measure,
+    propensities: Sequence[Curve],
 ) -> Iterator[tuple[Curve, Sessions, dict[str, Shown]]]:
-    """Yield the sessions and the lists with the û of each curve."""
+    """Yield the sessions and the lists with the û of each curve; all pairs are looked up together."""
     own = np.arange(len(sessions.search)), sessions.intended
-    pairs = {name: (shown.slots.session, shown.slots.suggested) for name, shown in compared.lists.items()}
-    session, query = (np.concatenate(part) for part in zip(own, *pairs.values(), strict=True))
+    pairs = [own, *((shown.slots.session, shown.slots.suggested) for shown in lists.values())]
+    session, query = (np.concatenate(part) for part in zip(*pairs, strict=True))
     width = int(query.max(initial=0)) + 1
     keys, member = np.unique(session * width + query, return_inverse=True)
-    ends = np.cumsum([len(own[0]), *(len(of_list[0]) for of_list in pairs.values())])[:-1]
+    ends = np.cumsum([len(of_list) for of_list, _ in pairs])[:-1]
     for curve in propensities:
         with _propensities(engine, curve.p):
-            value = utilities(engine, sessions.search[keys // width], keys % width, measure)[member]
-        parts = np.split(value, ends)
-        shown = {
+            utility = utilities(engine, sessions.search[keys // width], keys % width, measure)[member]
+        parts = np.split(utility, ends)
+        others = {
             name: replace(one, utility=part)
-            for (name, one), part in zip(compared.lists.items(), parts[1:], strict=True)
+            for (name, one), part in zip(lists.items(), parts[1:], strict=True)
         }
-        yield curve, replace(sessions, own=parts[0]), shown
+        yield curve, replace(sessions, own=parts[0]), others
 
 
 @contextmanager

@@ -32,10 +32,10 @@ from wayword.evaluation.ceiling import ceiling
 from wayword.evaluation.estimates import ESTIMATES, METRICS, estimate
 from wayword.evaluation.outcomes import outcomes
 from wayword.evaluation.recall import recall
-from wayword.evaluation.sensitivity import Compared
-from wayword.evaluation.typing_sessions import MODEL, PEOPLE, Replayed, Row, Sessions, Shown
-from wayword.evaluation.verdict import Verdict
+from wayword.evaluation.session_outcomes import SessionOutcomes
+from wayword.evaluation.typing_sessions import MODEL, Replayed, Row, Sessions, Shown
 from wayword.logs import contexts_stage
+from wayword.logs.columns import CONTEXT
 from wayword.progress import Progress
 from wayword.request import ANY, MODES, PREFIXED
 from wayword.store.input_file import InputFile
@@ -128,7 +128,8 @@ def write(
             mode: _conventional(engine, lists[mode], numbers, mode, config.evaluation) for mode in MODES
         }
         model = cast(ListPolicy, known[DEFAULT])
-        sessions, verdicts = _sessions(engine, policies, model, typed.schema, config, measure, served)
+        sessions, kept = _sessions(engine, policies, model, typed.schema, config, measure, served)
+        available = _available(engine)
     tested = {mode: estimate(outcome, config.evaluation, METRICS) for mode, outcome in results.items()}
     measured = [_marked(estimates, mode) for mode, (estimates, _) in tested.items()]
     compared = [_marked(differences, mode) for mode, (_, differences) in tested.items()]
@@ -137,13 +138,22 @@ def write(
     pq.write_table(pa.concat_tables([*measured, _as_estimates(rows)]), out / "estimates.parquet")
     pq.write_table(pa.concat_tables(compared), out / "differences.parquet")
     sessions.write(out)
-    verdict.write(out, verdicts)
+    kept.write(out)
+    pair = config.index.policy, POPULAR
+    verdict.write(
+        out,
+        {
+            mode: verdict.compare(kept, *pair, mode, config.evaluation, available=available)
+            for mode in MODES
+            if {*pair} <= {*policies}
+        },
+    )
     _write_ceilings(best, out)
     pq.write_table(
         pa.table({"source": list(recalls), "recall": pa.array(recalls.values(), pa.float64())}),
         out / "recall.parquet",
     )
-    return {"test searches with a click": len(results[ANY].own)}
+    return {"test searches with a click": len(results[ANY].own), "test searches": available}
 
 
 def _ceilings(
@@ -261,45 +271,55 @@ def _sessions(
     config: Config,
     measure: Measure,
     served: ServedLists | None,
-) -> tuple[Replayed, dict[str, Verdict]]:
-    """Typing sessions of every policy in both modes, for all kinds of people, and the curve of keystroke values; and by
-    mode, whether the served policy is better than most popular completion."""
+) -> tuple[Replayed, SessionOutcomes]:
+    """Typing sessions of every policy in both modes, under every assumption, and the curve of keystroke values."""
     sessions = Sessions.read(engine, model.retriever.texts, contexts, measure, config.evaluation.sessions)
+    kept = SessionOutcomes.of(_searches(engine, sessions))
     propensities = sensitivity.curves(engine, config.propensity.alpha, measure)
-    available = engine.arrow(
-        "SELECT count(*) AS n FROM numbered_searches WHERE split = 'test' AND query IN (SELECT query FROM rankings)"
-    )["n"][0].as_py()
-    estimates, differences, verdicts = [], [], {}
+    people_of = {meaning: people for people, meaning in sensitivity.MEANINGS.items()} | {"": MODEL}
+    estimates, differences = [], []
     for mode in MODES:
         shown = {
             name: Shown.of(engine, sessions, policy, model, measure, mode)
             for name, policy in policies.items()
         }
-        for people in PEOPLE:
-            replays = {name: lists.replay(sessions, model, people) for name, lists in shown.items()}
-            found, compared = typing_sessions.estimate(
-                replays, sessions, config.evaluation, mode=mode, people=people
-            )
-            estimates += found
-            differences += compared
-            if people == MODEL:
-                measured = verdict.compare(found, compared, config.index.policy, POPULAR)
-        pair = Compared(config.index.policy, POPULAR, shown, mode)
-        verdicts[mode] = verdict.judge(
-            pair.policy,
-            pair.other,
-            measured,
-            sensitivity.checks(
-                engine, pair, sessions, model, measure, config.evaluation, propensities=propensities
-            ),
-            searches=len(sessions.search),
-            available=available,
-            level=config.evaluation.level,
-        )
+        for assumption, own, replays in sensitivity.assumed(
+            engine, shown, sessions, model, measure, propensities
+        ):
+            kept.add(mode, assumption, own, replays)
+            if (people := people_of.get(assumption.name)) is not None:
+                found, compared = typing_sessions.estimate(
+                    replays, sessions, config.evaluation, mode=mode, people=people
+                )
+                estimates += found
+                differences += compared
     points = typing_sessions.curve(
         engine, sessions, model, measure, ANY, served.with_keystroke_value if served else None
     )
-    return Replayed(estimates, differences, points), verdicts
+    return Replayed(estimates, differences, points), kept
+
+
+def _searches(engine: Engine, sessions: Sessions) -> pa.Table:
+    """The searches that are typed again, with what they can be sliced by; see `SessionOutcomes`."""
+    columns = [engine.quote(name) for name in engine.columns("contexts") if name.startswith(CONTEXT)]
+    table = engine.arrow(
+        f"""SELECT s.place, s.search, coalesce(f.frequency, 0) AS frequency {"".join(f", c.{n}" for n in columns)}
+            FROM sessions AS s
+            LEFT JOIN (SELECT query, count(*) AS frequency FROM numbered_searches WHERE split <> 'test' GROUP BY query)
+              AS f ON f.query = s.query
+            LEFT JOIN (SELECT search, min(context) AS context FROM instances WHERE split = 'test' GROUP BY search)
+              AS i ON i.search = s.search
+            LEFT JOIN contexts AS c ON c.context = i.context ORDER BY s.place"""
+    )
+    return table.append_column("length", pa.array(sessions.keystrokes.length))
+
+
+def _available(engine: Engine) -> int:
+    """Count the test searches that could be typed again."""
+    found = engine.arrow(
+        "SELECT count(*) AS n FROM numbered_searches WHERE split = 'test' AND query IN (SELECT query FROM rankings)"
+    )
+    return int(found["n"][0].as_py())
 
 
 def contexts_tested(engine: Engine) -> NDArray[np.int32]:

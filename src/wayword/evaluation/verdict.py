@@ -3,8 +3,9 @@
 Two numbers decide, of typing sessions on the same test searches: the difference in *found* and the ratio of
 *keystrokes*. Each is better, worse, or neither; neither if its interval holds "no difference" or if the difference is
 too small to matter (`LEAST_FOUND`; `FEWER` and `MORE`). A policy is better if it is better in one and not worse in the
-other; `mixed` if one is better in found, the other in keystrokes. Where neither differs, the verdict is `equal` if the
-whole interval of found is within ± `LEAST_FOUND`, else `unknown`: the log is too short to tell.
+other; `mixed` if one is better in found, the other in keystrokes. Who is better in keystrokes alone must not seem to
+find less by `LEAST_FOUND`. Where neither differs, the verdict is `equal` if the whole interval of found is within ±
+`LEAST_FOUND`. Else it is `unknown`: the log is too short to tell.
 
 How much longer it would have to be: the standard error s of a difference falls with the root of the number of searches.
 A difference d is found with 80 % power where d = (z₀.₉₇₅ + z₀.₈) s, so
@@ -19,9 +20,19 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import norm
 
-from wayword.evaluation.typing_sessions import FOUND, KEYSTROKES, MODEL, Row
+from wayword.config import EvaluationConfig
+from wayword.evaluation.session_outcomes import (
+    ACCEPTANCE,
+    PEOPLE,
+    PROPENSITY,
+    Assumption,
+    Ratio,
+    SessionOutcomes,
+)
 from wayword.store.artefact import read_object, write_atomically
 
 FILE = "verdict.json"
@@ -168,25 +179,56 @@ def held(better: str, checks: Sequence[Check]) -> list[str]:
 
 
 def compare(
-    rows: Sequence[Row], differences: Sequence[Row], policy: str, other: str, people: str = MODEL
-) -> tuple[FoundDifference, KeystrokeRatio] | None:
-    """Read the two numbers from the tables `sessions` and `session_differences` of one mode; None if one is unknown."""
-    value = {(row["policy"], row["metric"]): row["value"] for row in rows if row["people"] == people}
-    gain = {
-        row["metric"]: row
-        for row in differences
-        if (row["policy"], row["other"], row["people"]) == (policy, other, people)
-    }
-    known = [row[name] for row in gain.values() for name in ("value", "low", "high")]
-    if not {FOUND, KEYSTROKES} <= gain.keys() or not all(map(math.isfinite, known)):
-        return None
-    found, keys = gain[FOUND], gain[KEYSTROKES]
-    base = max(value[other, KEYSTROKES], 1e-12)
+    outcomes: SessionOutcomes,
+    policy: str,
+    other: str,
+    mode: str,
+    config: EvaluationConfig,
+    *,
+    available: int = 0,
+    places: NDArray[np.int64] | None = None,
+    kinds: Sequence[str] = (PROPENSITY, PEOPLE, ACCEPTANCE),
+    base: Assumption | None = None,
+    slices: int = 1,
+) -> Verdict:
+    """Compare two policies on all searches or those at some `places`, and check assumptions of these kinds.
+
+    `available` is the number of test searches of the log. With several `slices`, intervals are widened so that with
+    the probability `level` none of them misses (Bonferroni): their ends are moved from the estimate by the ratio of the
+    normal quantiles.
+    """
+    both = policy, other
+    if not outcomes.searches.num_rows:
+        return judge(*both, None)
+    wider = norm.ppf(1 - (1 - config.level) / 2 / slices) / norm.ppf((1 + config.level) / 2)
+
+    def measured(assumption: Assumption) -> tuple[FoundDifference, KeystrokeRatio] | None:
+        found = outcomes.difference_in_found(mode, assumption, both, config, places)
+        typed = Assumption() if assumption.kind == PROPENSITY else assumption  # p changes no keystroke
+        keys = outcomes.keystroke_ratio(mode, typed, both, config, places)
+        if found is None or keys is None:
+            return None
+        values = (outcomes.found_by(mode, name, assumption, places) for name in both)
+        return FoundDifference(*_wider(found, wider), *values), KeystrokeRatio(*_wider(keys, wider))
+
+    checked = ((one, measured(one)) for one in outcomes.assumptions(*kinds))
+    checks = [Check(one.name, better_of(*both, *got), *got, one.group) for one, got in checked if got]
+    searches = outcomes.searches.num_rows if places is None else len(places)
+    return judge(
+        *both,
+        measured(base or Assumption()),
+        checks,
+        searches=searches,
+        available=available,
+        level=config.level,
+    )
+
+
+def _wider(found: Ratio, factor: float) -> tuple[float, float, float]:
     return (
-        FoundDifference(
-            found["value"], found["low"], found["high"], value[policy, FOUND], value[other, FOUND]
-        ),
-        KeystrokeRatio(value[policy, KEYSTROKES] / base, 1 + keys["low"] / base, 1 + keys["high"] / base),
+        found.value,
+        found.value - factor * (found.value - found.low),
+        found.value + factor * (found.high - found.value),
     )
 
 
@@ -202,9 +244,11 @@ def better_of(policy: str, other: str, found: FoundDifference, keystrokes: Keyst
     finds, types = _finds(found), _types(keystrokes)
     if finds * types < 0:
         return MIXED
-    if finds + types:
-        return policy if finds + types > 0 else other
-    return EQUAL if max(abs(found.low), abs(found.high)) <= LEAST_FOUND or _clear(found) else UNKNOWN
+    if finds:
+        return policy if finds > 0 else other
+    if types:
+        return (policy if types > 0 else other) if types * found.value > -LEAST_FOUND else UNKNOWN
+    return EQUAL if max(-found.low, found.high) <= LEAST_FOUND or _clear(found) else UNKNOWN
 
 
 def _clear(found: FoundDifference) -> bool:
@@ -259,15 +303,21 @@ def _sentence(
 
 
 def _flip(policy: str, other: str, check: Check) -> str:
-    than = _in_words(other)
-    what = {
-        policy: f"better than {than}",
-        other: f"worse than {than}",
+    what = _brief(policy, other)[check.better]
+    than = f" than {_in_words(other)}" if check.better in (policy, other) else ""
+    return (
+        f"Not for {check.assumption}: {what}{than} ({_found(check.found)}, {_keystrokes(check.keystrokes)})."
+    )
+
+
+def _brief(policy: str, other: str) -> dict[str, str]:
+    return {
+        policy: "better",
+        other: "worse",
         EQUAL: "no difference that matters",
-        MIXED: "neither better nor worse",
+        MIXED: "finds and types more, or less",
         UNKNOWN: "cannot tell",
-    }[check.better]
-    return f"Not for {check.assumption}: {what} ({_found(check.found)}, {_keystrokes(check.keystrokes)})."
+    }
 
 
 def _in_words(policy: str) -> str:
@@ -317,8 +367,17 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
+def in_brief(verdict: Verdict) -> str:
+    """Say the verdict of a slice in a few words.
+
+    >>> in_brief(judge("wayword", "popular", None))
+    'cannot tell'
+    """
+    return _brief(verdict.policy, verdict.other)[verdict.better]
+
+
 def read(folder: Path) -> dict[str, Any]:
-    """Read the verdicts of an artefact `estimates`, by mode; empty where there were no searches to judge by."""
+    """Read the verdicts of an artefact `estimates`, by mode."""
     return read_object(folder / FILE)
 
 

@@ -1,6 +1,7 @@
 """Report of the estimates: rows for programs, tables for the terminal."""
 
 import math
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,16 @@ def print_recall(workspace: Workspace, console: Console) -> None:
 
 
 def print_estimates(workspace: Workspace, console: Console, *, mode: str = ANY) -> None:
-    """Print the policies in order of Utility@1 with intervals, and the paired gains of the default policy."""
+    """Print what people find and type with each policy, and where the rest is."""
+    print_sessions(workspace, console, mode=mode)
+    console.print(
+        f"\n`wayword evaluate {shlex.quote(str(workspace.path))} --all` prints everything.", highlight=False
+    )
+
+
+def print_all(workspace: Workspace, console: Console, *, mode: str = ANY) -> None:
+    """Print typing sessions for all kinds of people, the policies in order of Utility@1 with intervals, and the paired
+    gains of the policy of highest expected utility."""
     rows = estimates_of(workspace, mode=mode)
     if not rows:
         console.print(
@@ -87,7 +97,7 @@ def print_estimates(workspace: Workspace, console: Console, *, mode: str = ANY) 
         return
     by_policy = {(row["policy"], row["k"]): row for row in rows}
     names = sorted({row["policy"] for row in rows}, key=lambda name: (by_policy[name, 1]["value"], name))
-    print_sessions(workspace, console, mode=mode)
+    print_sessions(workspace, console, mode=mode, everything=True)
     level = workspace.config.evaluation.level
     table = Table(
         title=f"Utility of each policy, mode {mode} ({rows[0]['n']:,} test searches, {level:.0%} intervals)"

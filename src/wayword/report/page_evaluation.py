@@ -4,10 +4,11 @@ import math
 from pathlib import Path
 
 from wayword.completion.policies import DEFAULT
-from wayword.errors import WorkspaceError
+from wayword.errors import WaywordError
 from wayword.evaluation.typing_sessions import FOUND, KEYSTROKES, MODEL
 from wayword.index.evaluation_file import CurvePoint, Evaluation, PolicyPoint
-from wayword.report.sessions import Row, curve_of, session_differences_of, sessions_of, verdicts
+from wayword.report.sessions import Row, curve_of, sessions_of
+from wayword.report.verdict import verdict_lines, verdict_of
 from wayword.store.workspace import Workspace
 
 
@@ -18,15 +19,15 @@ def evaluation_of(workspace: Workspace | Path | str, *, served: str = DEFAULT) -
     """
     workspace = Workspace.of(workspace)
     try:
-        rows, differences = sessions_of(workspace), session_differences_of(workspace)
+        rows, verdict = sessions_of(workspace), verdict_lines(verdict_of(workspace))
         curve, report = curve_of(workspace), workspace.report("completion")
-    except (WorkspaceError, OSError):
+    except (WaywordError, OSError):
         return Evaluation()
-    return summary(rows, differences, curve, report.get("keystroke value") if served == DEFAULT else None)
+    return summary(rows, verdict, curve, report.get("keystroke value") if served == DEFAULT else None)
 
 
 def summary(
-    rows: list[Row], differences: list[Row], curve: list[Row], keystroke_value: float | None
+    rows: list[Row], verdict: list[str], curve: list[Row], keystroke_value: float | None
 ) -> Evaluation:
     """The points of people who accept as the model says, without those that could not be estimated.
 
@@ -46,7 +47,7 @@ def summary(
         [point for point in policies if _is_known(point)],
         [point for point in line if _is_known(point)],
         keystroke_value,
-        verdicts(rows, differences),
+        verdict,
     )
 
 

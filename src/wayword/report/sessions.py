@@ -1,4 +1,4 @@
-"""Report of typing sessions: what people find and type with each policy, in a table, in words and in a picture."""
+"""Report of typing sessions: what people find and type with each policy, in tables and in a picture."""
 
 import math
 from collections.abc import Iterable
@@ -10,22 +10,14 @@ from rich.table import Table
 
 from wayword.completion.policies import DEFAULT
 from wayword.engines import tables
-from wayword.evaluation.stage import POPULAR
+from wayword.evaluation.sensitivity import MEANINGS
 from wayword.evaluation.typing_sessions import FOUND, KEYSTROKES, METRICS, MODEL, PEOPLE
 from wayword.request import ANY
 from wayword.store.workspace import Workspace
 
 Row = dict[str, Any]
-MEANINGS = {
-    MODEL: "accept as the acceptance model says",
-    "own query only": "accept only the query they intend",
-    "twice as readily": "accept other suggestions twice as readily as the model says",
-    "everything": "accept whatever they read",
-}
 WIDTH, HEIGHT = 60, 15
 """Characters of the picture."""
-FEWER, MORE = 0.98, 1.05
-"""Relative keystrokes between which people type as much, for all practical purposes."""
 
 
 def sessions_of(workspace: Workspace | Path | str, *, mode: str = ANY) -> list[Row]:
@@ -52,79 +44,41 @@ def _read(workspace: Workspace | Path | str, name: str, mode: str) -> list[Row]:
     return [{key: row[key] for key in row if key != "mode"} for row in rows if row["mode"] == mode]
 
 
-def print_sessions(workspace: Workspace, console: Console, *, mode: str = ANY) -> None:
-    """Print the table of all policies, the verdict in words, whether it holds for other people, and the picture."""
+def print_sessions(
+    workspace: Workspace, console: Console, *, mode: str = ANY, everything: bool = False
+) -> None:
+    """Print the table of all policies; with `everything` also for other kinds of people, and the picture."""
     rows = sessions_of(workspace, mode=mode)
     if not rows:
         return
-    table = Table(title=f"People who type, mode {mode} ({rows[0]['n']:,} test searches, letter by letter)")
-    table.add_column("policy")
-    for name in METRICS:
-        table.add_column(name, justify="right", no_wrap=True)
-    of_model = {(row["policy"], row["metric"]): row for row in rows if row["people"] == MODEL}
-    for name in dict.fromkeys(policy for policy, _ in of_model):
-        cells = [_cell(of_model.get((name, metric))) for metric in METRICS]
-        table.add_row(name, *cells, style="bold" if name == DEFAULT else None)
-    console.print(table)
+    _print_table(rows, MODEL, f"People who type, mode {mode} ({rows[0]['n']:,} test searches)", console)
     console.print(
         "found: relative to typing on without suggestions; keystrokes: relative to typing everything; "
-        "taken: share of searches in which a suggestion is taken.\n",
+        "taken: share of searches in which a suggestion is taken.",
         highlight=False,
     )
-    for line in verdicts(rows, session_differences_of(workspace, mode=mode)):
-        console.print(line, highlight=False)
+    if not everything:
+        return
+    for people in PEOPLE:
+        if people != MODEL:
+            console.print()
+            _print_table(rows, people, MEANINGS[people].capitalize(), console)
     if mode == ANY:
         console.print()
         console.print(picture(curve_of(workspace), rows), highlight=False, markup=False)
     console.print()
 
 
-def verdicts(rows: list[Row], differences: list[Row]) -> list[str]:
-    """Say which of the served policy and most popular completion is better for people, for each kind of people."""
-    verdict_of = {people: _verdict(people, rows, differences) for people in PEOPLE}
-    known = {people: verdict for people, verdict in verdict_of.items() if verdict}
-    lines = [f"{people_name(people)} {verdict[1]}" for people, verdict in known.items()]
-    main = known.get(MODEL)
-    others = [people for people, verdict in known.items() if main and verdict[0] not in (main[0], "equal")]
-    if others and main and main[0] in (DEFAULT, POPULAR):
-        names = "; ".join(MEANINGS[people] for people in others)
-        lines.append(f"This conclusion does not hold for people who {names}.")
-    return lines
-
-
-def people_name(people: str) -> str:
-    """The beginning of a sentence about a kind of people."""
-    return f"People who {MEANINGS[people]}"
-
-
-def _verdict(people: str, rows: list[Row], differences: list[Row]) -> tuple[str, str] | None:
-    """(better, sentence): `better` is the name of a policy, "equal" or "mixed"."""
-    value = {(r["policy"], r["metric"]): r["value"] for r in rows if r["people"] == people}
-    gain = {
-        r["metric"]: r
-        for r in differences
-        if (r["policy"], r["other"], r["people"]) == (DEFAULT, POPULAR, people)
-    }
-    if FOUND not in gain or KEYSTROKES not in gain:
-        return None
-    found, keys = gain[FOUND], gain[KEYSTROKES]
-    ratio = value[DEFAULT, KEYSTROKES] / max(value[POPULAR, KEYSTROKES], 1e-12)
-    numbers = (
-        f"find {value[DEFAULT, FOUND]:.3f} with {DEFAULT} and {value[POPULAR, FOUND]:.3f} with {POPULAR} "
-        f"({found['value']:+.3f}, {found['low']:+.3f} to {found['high']:+.3f}), "
-        f"with {ratio:.2f} times the keystrokes"
-    )
-    finds = 1 if found["low"] > 0 else -1 if found["high"] < 0 else 0
-    types = 1 if keys["high"] < 0 and ratio < FEWER else -1 if keys["low"] > 0 and ratio > MORE else 0
-    if finds >= 0 and types >= 0 and finds + types > 0:
-        return DEFAULT, f"{numbers}: {DEFAULT} is better."
-    if finds <= 0 and types <= 0 and finds + types < 0:
-        return POPULAR, f"{numbers}: {POPULAR} is better."
-    if finds or types:
-        return "mixed", f"{numbers}: one finds more, the other takes fewer keystrokes."
-    if keys["low"] > 0 or keys["high"] < 0:
-        return "equal", f"{numbers}: the difference in keystrokes is significant, but small."
-    return "equal", f"{numbers}: no significant difference."
+def _print_table(rows: list[Row], people: str, title: str, console: Console) -> None:
+    table = Table(title=title)
+    table.add_column("policy")
+    for name in METRICS:
+        table.add_column(name, justify="right", no_wrap=True)
+    of_people = {(row["policy"], row["metric"]): row for row in rows if row["people"] == people}
+    for name in dict.fromkeys(policy for policy, _ in of_people):
+        cells = [_cell(of_people.get((name, metric))) for metric in METRICS]
+        table.add_row(name, *cells, style="bold" if name == DEFAULT else None)
+    console.print(table)
 
 
 def picture(curve: list[Row], rows: list[Row]) -> str:
