@@ -2,6 +2,7 @@
 
 import tomllib
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from made_report import FACTS, VERDICT
@@ -42,7 +43,7 @@ def found(facts: LogFacts, words: str) -> Finding:
         ({"seldom": 40_000}, "80 % of the searches", "note"),
     ],
 )
-def test_what_counts_mean(change: dict[str, int], words: str, level: str) -> None:
+def test_what_counts_mean(change: dict[str, Any], words: str, level: str) -> None:
     one = found(replace(FACTS, **change), words)
     assert one.level == level
     assert bool(one.do) == (level == "problem") or level == "note"
@@ -61,7 +62,7 @@ def test_judgments_have_no_ranks_to_check() -> None:
 UNKNOWN, WORSE = VERDICT | {"better": "unknown"}, VERDICT | {"better": "popular"}
 
 
-def changes(facts: LogFacts = FACTS, verdict: dict[str, object] = VERDICT, **tables: object) -> set[str]:
+def changes(facts: LogFacts = FACTS, verdict: dict[str, Any] = VERDICT, **tables: Any) -> set[str]:
     config = Config.parse(tables)
     return {
         f"{one.table}.{one.key} = {one.value}"

@@ -119,7 +119,7 @@ def test_gains_are_those_of_the_slow_reference(given: tuple[Sessions, list[Shown
     sessions, (one, other) = given
     ours, popular = slow(sessions, one), slow(sessions, other)
     steps = [Steps.of(shown, sessions, READING) for shown in (one, other)]
-    found = gains_of(sessions, *steps, wanted=sessions.keystrokes.texts, keystroke_value=0.7)
+    found = gains_of(sessions, steps[0], steps[1], sessions.keystrokes.texts, 0.7)
     listed = [
         {text: lists.get(n, ()) for n, text in enumerate(sessions.keystrokes.texts)}
         for lists in (step.lists for step in steps)

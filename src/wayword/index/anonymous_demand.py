@@ -78,7 +78,9 @@ def shares(policy: ListPolicy, rare: NDArray[np.int64], compared: list[NDArray[n
     )
     wanted = graph.demand.matrix(graph.documents)[rare]
     product = (wanted @ graph.exposure.matrix(graph.universe)).tocsr()
-    served = product[rows.owner, query] if len(query) else np.zeros(0)  # SciPy gives a sparse array of no pairs
+    served = (
+        product[rows.owner, query] if len(query) else np.zeros(0)
+    )  # SciPy gives a sparse array of no pairs
     own = np.maximum(policy.retriever.own_utility[rare][rows.owner], 1e-12)
     share = (accepted * np.minimum(served / own, 1.0)).astype(np.float32)
     order = np.lexsort((query, -share, rows.owner))

@@ -31,7 +31,7 @@ from wayword.report.findings import FEW_TEST, Finding, findings, percent, share
 from wayword.report.html_page import environment, html_page
 from wayword.report.log_facts import LogFacts
 from wayword.report.recommended_settings import MOST_SESSIONS, recommended, settings_file
-from wayword.report.sessions import MEANINGS, Row, curve_of, letters, sessions_of
+from wayword.report.sessions import Row, curve_of, letters, sessions_of
 from wayword.report.text_examples import Example, helped_and_hurt
 from wayword.report.text_gains import TextGains, text_gains
 from wayword.report.verdict import verdict_of
@@ -284,7 +284,6 @@ def _values(report: LogReport) -> dict[str, Any]:
         "longer": _longer(report),
         "next_step": _next_step(report),
         "tables": _tables(report),
-        "people": MEANINGS,
         "prefixed": PREFIXED,
         "withheld_because": WITHHELD,
         "withheld_setting": WITHHELD_BY,
