@@ -30,29 +30,38 @@ def effective_n(values: Floats) -> Floats:
     return np.divide(values.sum(axis=0) ** 2, squares, out=np.zeros_like(squares), where=squares > 0)
 
 
-def pareto_k(contributions: Floats) -> float:
-    """Estimate the shape of the upper tail of one column; NaN if fewer than `FEWEST` lie in it.
+def largest_weight(values: Floats, own: Floats) -> Floats:
+    """The largest contribution of each column, in searches that type on.
 
-    The tail are the min(n/5, 3√n) largest of the n contributions above 0.
+    >>> largest_weight(np.array([[0.0], [6.0]]), np.array([1.0, 3.0])).tolist()
+    [3.0]
+    """
+    return np.asarray(np.abs(values).max(axis=0) / own.mean())
 
-    >>> bool(np.isnan(pareto_k(np.ones(100))))
+
+def pareto_k(contributions: Floats) -> float | None:
+    """Estimate the shape of the upper tail of one column; unknown if fewer than `FEWEST` are above its threshold.
+
+    The tail are the min(n/5, 3√n) largest of the n contributions above 0, without those that equal the threshold.
+
+    >>> pareto_k(np.ones(100)) is None
     True
     """
     values = np.sort(contributions[contributions > 0])
     most = int(min(len(values) / 5, 3 * np.sqrt(len(values))))
     if most < FEWEST:
-        return float("nan")
+        return None
     threshold = values[-most - 1]
     above = values[-most:] - threshold
     above = above[above > 0]
-    return generalised_pareto_shape(above) if len(above) >= FEWEST else float("nan")
+    return generalised_pareto_shape(above) if len(above) >= FEWEST else None
 
 
 def generalised_pareto_shape(above: Floats) -> float:
     """Fit the shape of a generalised Pareto distribution to sorted excesses (Zhang & Stephens, 2009).
 
-    The parameter b = −k/σ is averaged over a grid, weighted by its profile likelihood; k(b) = mean log(1 − b x). Positive
-    shapes are heavy tails: all moments below 1/k are finite.
+    The parameter b = −k/σ is averaged over a grid, weighted by its profile likelihood; k(b) = mean log(1 − b x).
+    Positive shapes are heavy tails: all moments below 1/k are finite.
     """
     n = len(above)
     grid = 30 + int(np.sqrt(n))

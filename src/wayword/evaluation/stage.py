@@ -27,9 +27,9 @@ from wayword.completion.popular import PopularRetriever
 from wayword.config import Config, EvaluationConfig
 from wayword.engines import Engine
 from wayword.engines.tables import fetch_numbered, tables_in
-from wayword.evaluation import conventional, typing_sessions
+from wayword.evaluation import control_variate, conventional, typing_sessions
 from wayword.evaluation.ceiling import ceiling
-from wayword.evaluation.estimates import ESTIMATES, METRICS, estimate
+from wayword.evaluation.estimates import DIAGNOSTICS, ESTIMATES, IPS, METRICS, best, estimate
 from wayword.evaluation.outcomes import outcomes
 from wayword.evaluation.recall import recall
 from wayword.evaluation.typing_sessions import PEOPLE, Replayed, Row, Sessions, Shown
@@ -77,7 +77,8 @@ def write(
     load: LoadPolicies = load_policies,
     progress: Progress,
 ) -> Report:
-    """Write `estimates`, `differences`, `sessions`, `session_differences`, `curve` and `recall`.
+    """Write `estimates`, `differences`, `sessions`, `session_differences`, `curve` and `recall`; `estimators` has the
+    rows of all estimators, `estimates` those of the best.
 
     It evaluates the served policy, the default one, and those named in `[evaluation] compare`.
     """
@@ -107,6 +108,7 @@ def write(
             mode: outcomes(engine, lists[mode], _candidates(policies, wide, typed, mode), numbers, measure)
             for mode in MODES
         }
+        centred = control_variate.deviations(engine, config.prefixes)
         progress.advance(len(policies) + 2, steps)
         searched = {
             mode: _conventional(engine, lists[mode], numbers, mode, config.evaluation) for mode in MODES
@@ -114,13 +116,17 @@ def write(
         sessions = _sessions(
             engine, policies, cast(ListPolicy, known[DEFAULT]), typed.schema, config, measure
         )
-    tested = {mode: estimate(outcome, config.evaluation, METRICS) for mode, outcome in results.items()}
+    tested = {
+        mode: estimate(outcome, config.evaluation, METRICS, centred=centred)
+        for mode, outcome in results.items()
+    }
     measured = [_marked(estimates, mode) for mode, (estimates, _) in tested.items()]
     compared = [_marked(differences, mode) for mode, (_, differences) in tested.items()]
     expected = [row for row in sessions.estimates if row["people"] == typing_sessions.MODEL]
     rows = [*searched[ANY], *searched[PREFIXED], *expected]
-    pq.write_table(pa.concat_tables([*measured, _as_estimates(rows)]), out / "estimates.parquet")
-    pq.write_table(pa.concat_tables(compared), out / "differences.parquet")
+    pq.write_table(pa.concat_tables(measured), out / "estimators.parquet")
+    pq.write_table(best(pa.concat_tables([*measured, _as_estimates(rows)])), out / "estimates.parquet")
+    pq.write_table(best(pa.concat_tables(compared)), out / "differences.parquet")
     sessions.write(out)
     pq.write_table(
         pa.table({"source": list(recalls), "recall": pa.array(recalls.values(), pa.float64())}),
@@ -171,7 +177,16 @@ def _recalls(wide: dict[str, Candidates], best: Candidates) -> dict[str, float]:
 def _as_estimates(rows: list[Row]) -> pa.Table:
     """Rows of other metrics as the table `estimates`."""
     columns = [*ESTIMATES.names, "mode"]
-    full = [{"effective_n": float(row["n"]), "share_bounded": 0.0, **row} for row in rows]
+    full = [
+        {
+            **dict.fromkeys(DIAGNOSTICS),
+            "effective_n": float(row["n"]),
+            "share_bounded": 0.0,
+            "estimator": IPS,
+            **row,
+        }
+        for row in rows
+    ]
     schema = ESTIMATES.append(pa.field("mode", pa.string()))
     return pa.Table.from_pylist([{name: row[name] for name in columns} for row in full], schema)
 

@@ -162,7 +162,7 @@ def _difference(
     gains = [_known(b - a) for a, b in zip(*replicates, strict=True)]
     bounds = [interval(each, config.level) for each in gains]
     always = [
-        anytime.difference(*((arm[top], arm[bottom]) for arm in sums), config.level)
+        anytime.difference((sums[0][top], sums[0][bottom]), (sums[1][top], sums[1][bottom]), config.level)
         for top, bottom in MEASURES.values()
     ]
     return pa.table(

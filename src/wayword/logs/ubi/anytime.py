@@ -11,15 +11,19 @@ narrowest and must not depend on the data; here that is at `TUNED_FOR` users: ρ
 
 The measures are ratios of sums over users, R = Σ top / Σ bottom, so the sum over users is of the linearised
 contributions (top_u − R bottom_u) / Σ bottom; a user who has seen both arms contributes to both.
+
+The theory is asymptotic: there is no interval until the estimated variance V of each arm rests on `FEWEST` users,
+counted as (Σ c²)² / Σ c⁴ of their contributions c. In the first days a variance may be 0 by chance.
 """
 
-from math import inf, log, nan, sqrt
+from math import log, nan, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 TUNED_FOR = 2000
 """Number of users at which the interval is narrowest: 3.04 standard errors at 95 %, where 1.96 would be valid once."""
+FEWEST = 10
 Floats = NDArray[np.float64]
 
 
@@ -31,7 +35,7 @@ def multiplier(users: float, level: float) -> float:
     """
     wrong = 1 - level
     eta = users / TUNED_FOR * (-2 * log(wrong) + log(-2 * log(wrong)) + 1)
-    return sqrt(2 * (eta + 1) / eta * log(sqrt(eta + 1) / wrong)) if eta > 0 else inf
+    return sqrt(2 * (eta + 1) / eta * log(sqrt(eta + 1) / wrong))
 
 
 def difference(
@@ -39,20 +43,32 @@ def difference(
 ) -> tuple[float, float, float]:
     """The difference of the second arm's ratio from the first's, with its interval: (value, low, high).
 
-    Each arm is (top, bottom) by user, the same users in both, 0 where a user has not seen the arm. NaN where an arm
-    has no bottom.
+    Each arm is (top, bottom) by user, the same users in both, 0 where a user has not seen the arm. The value is NaN
+    where an arm has no bottom, the interval where there are too few users.
     """
-    contributions = np.zeros(len(first[0]))
-    ratios = []
-    for (top, bottom), sign in ((first, -1), (second, 1)):
-        total = bottom.sum()
-        if not total > 0:
-            return nan, nan, nan
-        ratios.append(float(top.sum() / total))
-        contributions += sign * (top - ratios[-1] * bottom) / total
-    users = np.count_nonzero((first[1] > 0) | (second[1] > 0))
-    if users < 2:
-        return ratios[1] - ratios[0], nan, nan
-    half = multiplier(users, level) * sqrt(float((contributions**2).sum()) * users / (users - 1))
-    value = ratios[1] - ratios[0]
+    if not (first[1].sum() > 0 and second[1].sum() > 0):
+        return nan, nan, nan
+    value = float(second[0].sum() / second[1].sum() - first[0].sum() / first[1].sum())
+    parts = [linearised(*first), linearised(*second)]
+    if min(map(_users_behind, parts)) < FEWEST:
+        return value, nan, nan
+    users = int(np.count_nonzero((first[1] > 0) | (second[1] > 0)))
+    variance = float(((parts[1] - parts[0]) ** 2).sum()) * users / (users - 1)
+    half = multiplier(users, level) * sqrt(variance)
     return value, value - half, value + half
+
+
+def linearised(top: Floats, bottom: Floats) -> Floats:
+    """The contribution of each user to the error of Σ top / Σ bottom; they sum to 0.
+
+    >>> linearised(np.array([1.0, 0.0]), np.array([1.0, 1.0])).tolist()
+    [0.25, -0.25]
+    """
+    total = bottom.sum()
+    return (top - top.sum() / total * bottom) / total
+
+
+def _users_behind(contributions: Floats) -> float:
+    squares = contributions**2
+    fourth = float((squares**2).sum())
+    return float(squares.sum()) ** 2 / fourth if fourth > 0 else 0.0
