@@ -65,9 +65,10 @@ def look(top: Floats, bottom: Floats, arm: NDArray[np.bool_]) -> tuple[bool, boo
     first, second = (top * ~arm, bottom * ~arm), (top * arm, bottom * arm)
     if not (first[1].any() and second[1].any()):
         return False, False
-    value, low, high = anytime.difference(first, second, LEVEL)
+    always = anytime.difference(first, second, LEVEL)
+    value = second[0].sum() / second[1].sum() - first[0].sum() / first[1].sum()
     error = np.sqrt(((anytime.linearised(*second) - anytime.linearised(*first)) ** 2).sum())
-    return bool(low > 0 or high < 0), bool(abs(value) > 1.96 * error)
+    return always is not None and not always[0] <= 0 <= always[1], bool(abs(value) > 1.96 * error)
 
 
 def print_arms() -> None:

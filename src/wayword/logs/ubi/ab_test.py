@@ -173,8 +173,8 @@ def _difference(
             "value": second - first,
             "low": [float(low[0]) for low, _ in bounds],
             "high": [float(high[0]) for _, high in bounds],
-            "anytime_low": [low for _, low, _ in always],
-            "anytime_high": [high for _, _, high in always],
+            "anytime_low": [bound and bound[0] for bound in always],
+            "anytime_high": [bound and bound[1] for bound in always],
         },
         schema=_SCHEMA,
     )

@@ -16,7 +16,7 @@ The theory is asymptotic: there is no interval until the estimated variance V of
 counted as (Σ c²)² / Σ c⁴ of their contributions c. In the first days a variance may be 0 by chance.
 """
 
-from math import log, nan, sqrt
+from math import log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,22 +40,21 @@ def multiplier(users: float, level: float) -> float:
 
 def difference(
     first: tuple[Floats, Floats], second: tuple[Floats, Floats], level: float
-) -> tuple[float, float, float]:
-    """The difference of the second arm's ratio from the first's, with its interval: (value, low, high).
+) -> tuple[float, float] | None:
+    """The interval of the difference of the second arm's ratio from the first's; None where there are too few users.
 
-    Each arm is (top, bottom) by user, the same users in both, 0 where a user has not seen the arm. The value is NaN
-    where an arm has no bottom, the interval where there are too few users.
+    Each arm is (top, bottom) by user, the same users in both, 0 where a user has not seen the arm.
     """
     if not (first[1].sum() > 0 and second[1].sum() > 0):
-        return nan, nan, nan
+        return None
     value = float(second[0].sum() / second[1].sum() - first[0].sum() / first[1].sum())
     parts = [linearised(*first), linearised(*second)]
     if min(map(_users_behind, parts)) < FEWEST:
-        return value, nan, nan
+        return None
     users = int(np.count_nonzero((first[1] > 0) | (second[1] > 0)))
     variance = float(((parts[1] - parts[0]) ** 2).sum()) * users / (users - 1)
     half = multiplier(users, level) * sqrt(variance)
-    return value, value - half, value + half
+    return value - half, value + half
 
 
 def linearised(top: Floats, bottom: Floats) -> Floats:

@@ -110,7 +110,7 @@ def _cell(row: dict[str, Any]) -> str:
     difference = row["shown"] is None
     sign = "+" if difference else ""
     low, high = (row[f"anytime_{end}" if difference else end] for end in ("low", "high"))
-    interval = "" if math.isnan(low) else f"\n[dim]{low:{sign}.3f} to {high:{sign}.3f}[/dim]"
+    interval = "" if low is None or math.isnan(low) else f"\n[dim]{low:{sign}.3f} to {high:{sign}.3f}[/dim]"
     return f"{row['value']:{sign}.3f}{interval}"
 
 
