@@ -1,9 +1,14 @@
-"""Bootstrap intervals of ratios of sums: searches are resampled, numerators and denominators together."""
+"""Bootstrap intervals of ratios of sums: searches are resampled, numerators and denominators together.
+
+Percentile intervals of few searches with heavy tails are too short, because their variance is itself uncertain.
+`widened` makes up for it as Student's t does, with Satterthwaite's degrees of freedom of that variance.
+"""
 
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri, stdtrit
 
 from wayword.config import EvaluationConfig
 
@@ -47,3 +52,25 @@ def interval(replicates: Floats, level: float) -> tuple[Floats, Floats]:
         return unknown, unknown
     low, high = np.quantile(replicates, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return low, high
+
+
+def widened(
+    low: Floats, high: Floats, value: Floats, residuals: Floats, level: float
+) -> tuple[Floats, Floats]:
+    """The interval of each column, wider around the value by t_ν / z, the quantiles of Student's t and the normal law.
+
+    ν = 2 / (Σ e⁴ / (Σ e²)² − 1/n), at least 1, are the degrees of freedom of the variance of the residuals e (searches
+    × columns): n for normal ones, few where few searches make up most of it.
+
+    >>> e = np.array([[1.0], [-1.0]] * 500 + [[30.0]])
+    >>> low, high = widened(np.array([-1.0]), np.array([1.0]), np.zeros(1), e, 0.95)
+    >>> round(float(high[0]), 2)
+    1.16
+    """
+    squares = residuals**2
+    variance, fourth = squares.sum(axis=0), (squares**2).sum(axis=0)
+    relative = np.divide(fourth, variance**2, out=np.zeros_like(variance), where=variance > 0)
+    freedom = np.maximum(2 / np.maximum(relative - 1 / max(len(residuals), 1), 1e-9), 1.0)
+    upper = (1 + level) / 2
+    factor = stdtrit(freedom, upper) / ndtri(upper)
+    return value - factor * (value - low), value + factor * (high - value)

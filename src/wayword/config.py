@@ -177,7 +177,7 @@ class EvaluationConfig(Table, frozen=True):
     compare: tuple[Compared, ...] = ("popular", "expected")
     """Which policies the served one is compared with; random, retriever and unbiased are the paper's."""
     sessions: Annotated[int, Meta(ge=1, le=100_000)] = 1000
-    """Number of test searches that are typed again letter by letter."""
+    """Number of test searches that are typed again letter by letter; each stands for others of its query."""
     bootstrap: Annotated[int, Meta(ge=2, le=1_000_000)] = 1000
     """Number of bootstrap replicates for the intervals."""
     level: Annotated[float, Meta(ge=0.5, le=0.9999)] = 0.95

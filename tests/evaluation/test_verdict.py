@@ -127,11 +127,11 @@ def test_a_log_that_is_too_short_says_how_many_clicks_it_needs() -> None:
     measured = found((-0.02, 0.02)), keystrokes(1.0)
     whole = judge("wayword", "popular", measured, searches=500, available=500)
     assert whole.clicks_needed == pytest.approx(times)
-    assert whole.sentence.endswith(f"; about {times:.2g} times the clicks would be needed.")
+    assert whole.sentence.endswith(f"; about {times:,.2g} times the clicks would be needed.")
     part = judge("wayword", "popular", measured, searches=500, available=100_000)
-    assert part.clicks_needed == pytest.approx(500 * times / 100_000)
+    assert part.clicks_needed == pytest.approx(times)
     assert part.sentence.endswith(
-        f"; set `[evaluation] sessions` to {-(-500 * times // 100) * 100:,.0f}: the log has 100,000 test searches."
+        " times the clicks would be needed, or more than 500 of the 100,000 test searches (`[evaluation] sessions`)."
     )
 
 

@@ -14,7 +14,7 @@ from wayword.report.estimates import (
     FEW,
     _advice,
     estimates_of,
-    print_estimates,
+    print_all,
 )
 from wayword.store.workspace import Workspace
 
@@ -49,7 +49,7 @@ def test_estimates_from_before_list_utility_are_still_told(
     undisturbed: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def told() -> str:
-        print_estimates(Workspace.open(undisturbed.path), Console(file=(out := StringIO()), width=80))
+        print_all(Workspace.open(undisturbed.path), Console(file=(out := StringIO()), width=80))
         return out.getvalue()
 
     assert "List utility@5" in told()

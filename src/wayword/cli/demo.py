@@ -10,7 +10,7 @@ from rich.table import Table
 from wayword.completion.policies import DEFAULT
 from wayword.pipeline import load_policies, run
 from wayword.progress import Bars
-from wayword.report.estimates import print_estimates
+from wayword.report.estimates import print_all
 from wayword.report.verdict import print_verdict, verdict_of
 from wayword.serving.policy_completer import PolicyCompleter
 from wayword.simulation.simulate import simulate
@@ -35,7 +35,7 @@ def run_demo(out: Path, *, clicks: int, seed: int, console: Console, errors: Con
         )
     print_verdict(verdict_of(learned), console)
     console.print()
-    print_estimates(learned, console)
+    print_all(learned, console)
     console.print()
     console.print(_comparison(PolicyCompleter.open(learned, load_policies)))
     console.print("\nNext:", style="bold")

@@ -15,13 +15,15 @@ from wayword.utility import CUTOFFS, DEEPEST, VARIANTS, Floats, Measure, of_docu
 @dataclass(frozen=True)
 class Outcomes:
     """Utilities per test search with a click: `own` is û(s, q̄), `lists[policy]` the û of each listed query (searches ×
-    positions), `bounded[policy]` the share of these that a bound reduced, and `list_utility[policy]` the numerator of
-    list utility@k (searches × cutoffs), for policies with lists."""
+    positions), `bounded[policy]` the share of these that a bound reduced, `clipped[policy]` the share of their sum
+    that it took away, and `list_utility[policy]` the numerator of list utility@k (searches × cutoffs), for policies
+    with lists."""
 
     own: Floats
     lists: dict[str, Floats]
     bounded: dict[str, float]
     list_utility: dict[str, Floats] = field(default_factory=dict)
+    clipped: dict[str, float] = field(default_factory=dict)
 
 
 def outcomes(

@@ -16,14 +16,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from wayword.completion.acceptance import Acceptance
 from wayword.completion.list_policy import ListPolicy
 from wayword.completion.typing_outcomes import Slots
 from wayword.engines import Engine
+from wayword.evaluation.session_outcomes import OWN_CLICKS, PROPENSITY, TYPED, Assumption
 from wayword.evaluation.session_outcomes import PEOPLE as OF_PEOPLE
-from wayword.evaluation.session_outcomes import PROPENSITY, TYPED, Assumption
 from wayword.evaluation.typing_sessions import MODEL, PEOPLE, Replay, Sessions, Shown, utilities
 from wayword.propensity.power_law import power_law
 from wayword.utility import VARIANTS, Floats, Measure
@@ -101,8 +100,13 @@ def assumed(
             sessions.own,
             {name: one.replay(sessions, model, people) for name, one in shown.items()},
         )
-    for curve, own, others in _with_curves(engine, shown, sessions, measure, propensities):
-        yield curve.assumption, own.own, {name: one.replay(own, model) for name, one in others.items()}
+    pairs = _Pairs(sessions, shown)
+    ranks = engine.arrow("SELECT rank FROM propensity ORDER BY rank")["rank"]
+    other_tables = [(curve.assumption, "propensity", _propensities(curve, ranks)) for curve in propensities]
+    for assumption, name, table in [*other_tables, (Assumption(OWN_CLICKS), "represented", _alone(sessions))]:
+        with _replaced(engine, name, table):
+            own, lists = pairs.with_utility(engine, measure)
+        yield assumption, own.own, {policy: one.replay(own, model) for policy, one in lists.items()}
     for behaviour in behaviours:
         other = replace(model, acceptance=behaviour.acceptance)
         replays = {
@@ -134,38 +138,48 @@ def _typed_within(shown: Shown, sessions: Sessions, low: int, high: int) -> Show
     return Shown(within, shown.utility[kept], shown.accepted[kept])
 
 
-def _with_curves(
-    engine: Engine,
-    lists: Mapping[str, Shown],
-    sessions: Sessions,
-    measure: Measure,
-    propensities: Sequence[Curve],
-) -> Iterator[tuple[Curve, Sessions, dict[str, Shown]]]:
-    """Yield the sessions and the lists with the û of each curve; all pairs are looked up together."""
-    own = np.arange(len(sessions.search)), sessions.intended
-    pairs = [own, *((shown.slots.session, shown.slots.suggested) for shown in lists.values())]
-    session, query = (np.concatenate(part) for part in zip(*pairs, strict=True))
-    width = int(query.max(initial=0)) + 1
-    keys, member = np.unique(session * width + query, return_inverse=True)
-    ends = np.cumsum([len(of_list) for of_list, _ in pairs])[:-1]
-    for curve in propensities:
-        with _propensities(engine, curve.p):
-            utility = utilities(engine, sessions.search[keys // width], keys % width, measure)[member]
-        parts = np.split(utility, ends)
-        others = {
+@dataclass(frozen=True)
+class _Pairs:
+    """The pairs of a search and a query whose û is needed: typing on, and every slot of some lists."""
+
+    sessions: Sessions
+    lists: Mapping[str, Shown]
+
+    def with_utility(self, engine: Engine, measure: Measure) -> tuple[Sessions, dict[str, Shown]]:
+        """The sessions and the lists with û by the tables as they are now. Each distinct pair is looked up once."""
+        own = np.arange(len(self.sessions.search)), self.sessions.intended
+        pairs = [own, *((shown.slots.session, shown.slots.suggested) for shown in self.lists.values())]
+        session, query = (np.concatenate(part) for part in zip(*pairs, strict=True))
+        width = int(query.max(initial=0)) + 1
+        keys, member = np.unique(session * width + query, return_inverse=True)
+        utility = utilities(engine, self.sessions.search[keys // width], keys % width, measure)[member]
+        parts = np.split(utility, np.cumsum([len(of_list) for of_list, _ in pairs])[:-1])
+        lists = {
             name: replace(one, utility=part)
-            for (name, one), part in zip(lists.items(), parts[1:], strict=True)
+            for (name, one), part in zip(self.lists.items(), parts[1:], strict=True)
         }
-        yield curve, replace(sessions, own=parts[0]), others
+        return replace(self.sessions, own=parts[0]), lists
 
 
 @contextmanager
-def _propensities(engine: Engine, p: NDArray[np.float64]) -> Iterator[None]:
-    """Replace the table `propensity` while the block runs."""
-    table = engine.arrow("SELECT rank, p, low, high FROM propensity ORDER BY rank")
-    value = pa.array(p)
-    engine.load("propensity", pa.table({"rank": table["rank"], "p": value, "low": value, "high": value}))
+def _replaced(engine: Engine, name: str, table: pa.Table) -> Iterator[None]:
+    """Replace a table while the block runs."""
+    before = engine.arrow(name)
+    engine.load(name, table)
     try:
         yield
     finally:
-        engine.load("propensity", table)
+        engine.load(name, before)
+
+
+def _propensities(curve: Curve, ranks: pa.ChunkedArray) -> pa.Table:
+    p = pa.array(curve.p)
+    return pa.table({"rank": ranks, "p": p, "low": p, "high": p})
+
+
+def _alone(sessions: Sessions) -> pa.Table:
+    """The table `represented` where each session stands for its own search only."""
+    search = pa.array(sessions.search)
+    return pa.table(
+        {"session": search, "search": search, "searches": pa.array(np.ones(len(search), np.int64))}
+    )

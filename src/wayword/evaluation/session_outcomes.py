@@ -12,14 +12,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from wayword.bootstrap import interval, resample
+from wayword.bootstrap import interval, resample, widened
 from wayword.config import EvaluationConfig
 from wayword.engines import tables
 from wayword.evaluation.typing_sessions import Replay
 from wayword.utility import Floats
 
 AS_USED, PROPENSITY, PEOPLE, ACCEPTANCE, TYPED = "as used", "propensity", "people", "acceptance", "typed"
-"""Kinds of assumptions; `TYPED` ones restrict the texts at which lists are shown."""
+OWN_CLICKS = "own clicks"
+"""Kinds of assumptions; `TYPED` ones restrict the texts at which lists are shown. With `OWN_CLICKS` û is that of the
+search's own clicks, where it otherwise is the mean over the searches that it stands for."""
 OUTCOMES, SEARCHES = "session_outcomes", "session_searches"
 
 
@@ -161,6 +163,10 @@ def _ratio(
         top, bottom = top[places], bottom[places]
     if not bottom.sum() > 0:
         return None
-    low, high = interval(resample(top[:, None], bottom, config), config.level)
-    found = Ratio(float(top.sum() / bottom.sum()), float(low[0]), float(high[0]))
+    value = top.sum() / bottom.sum()
+    replicates = resample(top[:, None], bottom, config)
+    low, high = widened(
+        *interval(replicates, config.level), value, (top - value * bottom)[:, None], config.level
+    )
+    found = Ratio(float(value), float(low[0]), float(high[0]))
     return found if np.isfinite([found.value, found.low, found.high]).all() else None

@@ -27,9 +27,9 @@ from wayword.completion.popular import PopularRetriever
 from wayword.config import Config, EvaluationConfig
 from wayword.engines import Engine, tables
 from wayword.engines.tables import fetch_numbered, tables_in
-from wayword.evaluation import conventional, sensitivity, typing_sessions, verdict
+from wayword.evaluation import control_variate, conventional, sensitivity, typing_sessions, verdict
 from wayword.evaluation.ceiling import ceiling
-from wayword.evaluation.estimates import ESTIMATES, METRICS, estimate
+from wayword.evaluation.estimates import DIAGNOSTICS, ESTIMATES, IPS, METRICS, best, estimate
 from wayword.evaluation.outcomes import outcomes
 from wayword.evaluation.recall import recall
 from wayword.evaluation.session_outcomes import SessionOutcomes
@@ -89,7 +89,8 @@ def write(
     ceilings: Path | None = None,
     progress: Progress,
 ) -> Report:
-    """Write `estimates`, `differences`, `sessions`, `session_differences`, `curve`, `recall` and `verdict.json`.
+    """Write `estimates`, `differences`, `sessions`, `session_differences`, `curve`, `recall` and `verdict.json`;
+    `estimators` has the rows of all estimators, `estimates` those of the best.
 
     It evaluates the served policy, the default one, and those named in `[evaluation] compare`. `served` are the lists
     of the index, which are evaluated instead of what the workspace's policy would show. Without `truth`, `ceilings` may
@@ -115,14 +116,15 @@ def write(
             for mode, shown in _in_modes(policy, wide[name], typed).items():
                 lists[mode][name] = shown
             progress.advance(done, steps)
-        best = _ceilings(engine, truth, numbers, config) if truth else _read_ceilings(ceilings)
-        for mode, of_mode in best.items():
-            lists[mode][CEILING] = of_mode
-        recalls = _recalls(wide, best[ANY]) if best else {}
+        bounds = _ceilings(engine, truth, numbers, config) if truth else _read_ceilings(ceilings)
+        for mode, bound in bounds.items():
+            lists[mode][CEILING] = bound
+        recalls = _recalls(wide, bounds[ANY]) if bounds else {}
         results = {
             mode: outcomes(engine, lists[mode], _candidates(policies, wide, typed, mode), numbers, measure)
             for mode in MODES
         }
+        centred = control_variate.deviations(engine, config.prefixes)
         progress.advance(len(policies) + 2, steps)
         searched = {
             mode: _conventional(engine, lists[mode], numbers, mode, config.evaluation) for mode in MODES
@@ -130,13 +132,17 @@ def write(
         model = cast(ListPolicy, known[DEFAULT])
         sessions, kept = _sessions(engine, policies, model, typed.schema, config, measure, served)
         available = _available(engine)
-    tested = {mode: estimate(outcome, config.evaluation, METRICS) for mode, outcome in results.items()}
+    tested = {
+        mode: estimate(outcome, config.evaluation, METRICS, centred=centred)
+        for mode, outcome in results.items()
+    }
     measured = [_marked(estimates, mode) for mode, (estimates, _) in tested.items()]
     compared = [_marked(differences, mode) for mode, (_, differences) in tested.items()]
     expected = [row for row in sessions.estimates if row["people"] == typing_sessions.MODEL]
     rows = [*searched[ANY], *searched[PREFIXED], *expected]
-    pq.write_table(pa.concat_tables([*measured, _as_estimates(rows)]), out / "estimates.parquet")
-    pq.write_table(pa.concat_tables(compared), out / "differences.parquet")
+    pq.write_table(pa.concat_tables(measured), out / "estimators.parquet")
+    pq.write_table(best(pa.concat_tables([*measured, _as_estimates(rows)])), out / "estimates.parquet")
+    pq.write_table(best(pa.concat_tables(compared)), out / "differences.parquet")
     sessions.write(out)
     kept.write(out)
     pair = config.index.policy, POPULAR
@@ -148,7 +154,7 @@ def write(
             if {*pair} <= {*policies}
         },
     )
-    _write_ceilings(best, out)
+    _write_ceilings(bounds, out)
     pq.write_table(
         pa.table({"source": list(recalls), "recall": pa.array(recalls.values(), pa.float64())}),
         out / "recall.parquet",
@@ -167,8 +173,8 @@ def _ceilings(
 
 def _write_ceilings(ceilings: Mapping[str, Candidates], out: Path) -> None:
     """Write the lists of the ceiling, if there is one, for a later evaluation without the truth."""
-    for mode, best in ceilings.items():
-        columns = {"context": best.context, "query": best.query, "score": best.score}
+    for mode, bound in ceilings.items():
+        columns = {"context": bound.context, "query": bound.query, "score": bound.score}
         pq.write_table(pa.table(columns), out / f"{CEILING}_{mode}.parquet")
 
 
@@ -224,7 +230,16 @@ def _recalls(wide: dict[str, Candidates], best: Candidates) -> dict[str, float]:
 def _as_estimates(rows: list[Row]) -> pa.Table:
     """Rows of other metrics as the table `estimates`."""
     columns = [*ESTIMATES.names, "mode"]
-    full = [{"effective_n": float(row["n"]), "share_bounded": 0.0, **row} for row in rows]
+    full = [
+        {
+            **dict.fromkeys(DIAGNOSTICS),
+            "effective_n": float(row["n"]),
+            "share_bounded": 0.0,
+            "estimator": IPS,
+            **row,
+        }
+        for row in rows
+    ]
     schema = ESTIMATES.append(pa.field("mode", pa.string()))
     return pa.Table.from_pylist([{name: row[name] for name in columns} for row in full], schema)
 

@@ -5,8 +5,14 @@
     keystrokes  characters typed, relative to typing all
     taken       share of searches in which a suggestion is taken
 
-û is the utility of the search's own clicks. Which suggestions people read and accept is assumed: by default as the
-acceptance model says. `PEOPLE` names other assumptions, under which a conclusion should hold as well.
+Which suggestions people read and accept is assumed: by default as the acceptance model says. `PEOPLE` names other
+assumptions, under which a conclusion should hold as well.
+
+Only some test searches are typed again, since a list is needed for each text. But what is found depends on the clicks
+of a search and its query alone, so each session stands for its share of *all* test searches of its query, with and
+without a click: û(s, q) is the mean of theirs. They are dealt to the sessions of the query, so that sessions stay
+independent. This is IPS with a control variate, û(s, q) minus that mean, whose expectation is 0 because sessions are
+drawn by md5, whatever was clicked.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from wayword.bootstrap import interval, resample
+from wayword.bootstrap import interval, resample, widened
 from wayword.completion.keystroke_value import lists_shown
 from wayword.completion.list_policy import ListPolicy
 from wayword.completion.list_value import SHOWN
@@ -28,6 +34,7 @@ from wayword.completion.survival import with_survival
 from wayword.completion.typing_outcomes import Keystrokes, Lists, Slots, take_probabilities
 from wayword.config import EvaluationConfig
 from wayword.engines import Engine
+from wayword.evaluation.estimates import CONTROL_VARIATE, IPS
 from wayword.logs.contexts import PREFIX
 from wayword.utility import Floats, Measure, of_searches
 
@@ -47,8 +54,9 @@ VALUES = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 _KEYS = [("policy", pa.string()), ("metric", pa.string()), ("k", pa.int32())]
 _VALUES = [(name, pa.float64()) for name in ("value", "low", "high")]
 _ASSUMED = [("mode", pa.string()), ("people", pa.string())]
-_SESSIONS = pa.schema([*_KEYS, *_VALUES, ("n", pa.int64()), *_ASSUMED])
-_DIFFERENCES = pa.schema([*_KEYS, ("other", pa.string()), *_VALUES, *_ASSUMED])
+_ESTIMATOR = [("estimator", pa.string())]
+_SESSIONS = pa.schema([*_KEYS, *_VALUES, ("n", pa.int64()), *_ASSUMED, *_ESTIMATOR])
+_DIFFERENCES = pa.schema([*_KEYS, ("other", pa.string()), *_VALUES, *_ASSUMED, *_ESTIMATOR])
 _CURVE = pa.schema([(name, pa.float64()) for name in ("keystroke_value", FOUND, KEYSTROKES)])
 Row = dict[str, Any]
 
@@ -80,6 +88,8 @@ class Sessions:
     keystrokes: Keystrokes
     contexts: pa.Table
     """The typed texts, with no value in the log's context columns."""
+    estimator: str = IPS
+    """The estimator of found: a control variate if sessions stand for several searches."""
 
     @classmethod
     def read(
@@ -93,6 +103,17 @@ class Sessions:
                   WHERE split = 'test' AND query IN (SELECT query FROM rankings)
                   ORDER BY md5(search_id), search LIMIT {int(most)}) AS chosen""",
         )
+        engine.step(
+            "represented",
+            """SELECT c.search AS session, a.search, count(*) OVER (PARTITION BY c.search) AS searches
+               FROM (SELECT search, query,
+                            row_number() OVER (PARTITION BY query ORDER BY md5(search_id), search) - 1 AS turn
+                     FROM numbered_searches WHERE split = 'test') AS a
+               JOIN (SELECT s.search, s.query, count(*) OVER (PARTITION BY s.query) AS turns,
+                            row_number() OVER (PARTITION BY s.query ORDER BY md5(n.search_id), s.search) - 1 AS turn
+                     FROM sessions AS s JOIN numbered_searches AS n ON n.search = s.search) AS c
+                 ON c.query = a.query AND c.turn = a.turn % c.turns""",
+        )
         rows = engine.arrow("SELECT search, query FROM sessions ORDER BY place")
         search, intended = (rows[name].to_numpy().astype(np.int64) for name in ("search", "query"))
         keystrokes = Keystrokes.of([texts[query] for query in intended.tolist()])
@@ -102,19 +123,27 @@ class Sessions:
             for field in schema
         }
         own = utilities(engine, search, intended, measure)
-        return cls(search, intended, own, keystrokes, pa.table(columns))
+        stands_for = engine.arrow("SELECT count(*) AS n FROM represented")["n"][0].as_py()
+        estimator = CONTROL_VARIATE if stands_for > len(search) else IPS
+        return cls(search, intended, own, keystrokes, pa.table(columns), estimator)
 
 
 def utilities(
     engine: Engine, search: NDArray[np.int64], query: NDArray[np.int64], measure: Measure
 ) -> Floats:
-    """Return û(s, q) of pairs of searches and queries."""
-    pairs = pa.table({"place": np.arange(len(search)), "search": search, "query": query})
+    """Return û(s, q) of pairs of sessions and queries: the mean over the searches that the session stands for."""
+    pairs = pa.table({"place": np.arange(len(search)), "session": search, "query": query})
     engine.load("session_pairs", pairs)
-    of_searches(engine, "session_utility", "session_pairs", measure)
+    engine.step(
+        "represented_pairs",
+        """SELECT DISTINCT r.search, p.query FROM session_pairs AS p JOIN represented AS r ON r.session = p.session
+           WHERE r.search IN (SELECT search FROM numbered_clicks)""",
+    )
+    of_searches(engine, "session_utility", "represented_pairs", measure)
     rows = engine.arrow(
-        """SELECT p.place, u.utility FROM session_pairs AS p
-           JOIN session_utility AS u ON u.search = p.search AND u.query = p.query"""
+        f"""SELECT p.place, {engine.ordered_sum("u.utility", "u.search")} / max(r.searches) AS utility
+            FROM session_pairs AS p JOIN represented AS r ON r.session = p.session
+            JOIN session_utility AS u ON u.search = r.search AND u.query = p.query GROUP BY p.place"""
     )
     utility = np.zeros(len(search))
     utility[rows["place"].to_numpy()] = rows["utility"].to_numpy()
@@ -198,15 +227,22 @@ def estimate(
             continue
         columns = np.column_stack(values)
         replicates = resample(columns, own, config)
-        low, high = interval(replicates, config.level)
         means = columns.sum(axis=0) / total
-        shared = {"metric": metric, "k": SHOWN, "mode": mode, "people": people}
+        residuals = columns - means * own[:, None]
+        low, high = widened(*interval(replicates, config.level), means, residuals, config.level)
+        estimator = sessions.estimator if metric == FOUND else IPS
+        shared = {"metric": metric, "k": SHOWN, "mode": mode, "people": people, "estimator": estimator}
         estimates += [
             {"policy": name, "value": v, "low": a, "high": b, "n": len(own), **shared}
             for name, v, a, b in zip(names, means.tolist(), low.tolist(), high.tolist(), strict=True)
         ]
         for i, name in enumerate(names):
-            below, above = interval(replicates[:, [i]] - replicates, config.level)
+            below, above = widened(
+                *interval(replicates[:, [i]] - replicates, config.level),
+                means[i] - means,
+                residuals[:, [i]] - residuals,
+                config.level,
+            )
             differences += [
                 {
                     "policy": name,

@@ -7,14 +7,13 @@ other; `mixed` if one is better in found, the other in keystrokes. Who is better
 find less by `LEAST_FOUND`. Where neither differs, the verdict is `equal` if the whole interval of found is within ±
 `LEAST_FOUND`. Else it is `unknown`: the log is too short to tell.
 
-How much longer it would have to be: the standard error s of a difference falls with the root of the number of searches.
-A difference d is found with 80 % power where d = (z₀.₉₇₅ + z₀.₈) s, so
+How much longer it would have to be, if as many more searches are typed again: the standard error s of a difference
+falls with the root of the number of searches. A difference d is found with 80 % power where d = (z₀.₉₇₅ + z₀.₈) s, so
 
     times the clicks = ((z₀.₉₇₅ + z₀.₈) · s / d)²,   d = max(|observed difference|, LEAST_FOUND)
 """
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -138,13 +137,13 @@ def judge(
     better = better_of(policy, other, found, keystrokes)
     needed = None
     if better == UNKNOWN:
-        needed = clicks_needed(found, level) * searches / max(available, searches, 1)
+        needed = clicks_needed(found, level)
     holds = held(better, checks)
     return Verdict(
         policy,
         other,
         better,
-        _sentence(policy, other, better, found, keystrokes, holds, _advice(needed, available)),
+        _sentence(policy, other, better, found, keystrokes, holds, _advice(needed, searches, available)),
         found,
         keystrokes,
         holds,
@@ -340,22 +339,18 @@ def _keystrokes(keystrokes: KeystrokeRatio) -> str:
     return f"{abs(percent)} % {'more' if percent > 0 else 'fewer'} keystrokes"
 
 
-def _advice(needed: float | None, available: int) -> str:
-    """Say how many clicks would tell, or how many of the log's own test searches.
+def _advice(needed: float | None, searches: int = 0, available: int = 0) -> str:
+    """Say how many clicks would tell, and whether more of the log's own test searches can be typed again.
 
-    >>> _advice(3.7, 5000), _advice(0.25, 6000)[:40], _advice(None, 0)
-    ('about four times the clicks would be needed', 'set `[evaluation] sessions` to 1,500: th', '')
+    >>> _advice(3.7), _advice(None)
+    ('about four times the clicks would be needed', '')
     """
     if needed is None:
         return ""
-    if needed <= 1:
-        return (
-            f"set `[evaluation] sessions` to {math.ceil(needed * available / 100) * 100:,}: the log has {available:,} "
-            "test searches"
-        )
     times = round(needed)
-    said = NUMBERS[times - 2] if 2 <= times <= len(NUMBERS) + 1 else f"{max(needed, 1.1):.2g}"
-    return f"about {said} times the clicks would be needed"
+    said = NUMBERS[times - 2] if 2 <= times <= len(NUMBERS) + 1 else f"{max(needed, 1.1):,.2g}"
+    more = f", or more than {searches:,} of the {available:,} test searches (`[evaluation] sessions`)"
+    return f"about {said} times the clicks would be needed{more if searches < available else ''}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from wayword.errors import WaywordError
 from wayword.evaluation import verdict
-from wayword.evaluation.session_outcomes import TYPED, Assumption, SessionOutcomes
+from wayword.evaluation.session_outcomes import OWN_CLICKS, TYPED, Assumption, SessionOutcomes
 from wayword.evaluation.verdict import compare, in_brief
 from wayword.logs.columns import CONTEXT
 from wayword.request import ANY
@@ -114,7 +114,8 @@ def _slices(outcomes: SessionOutcomes, by: str) -> dict[str, tuple[NDArray[np.in
         masks = {name: (frequency >= low) & (frequency <= high) for name, (low, high) in bounds}
     else:
         masks = _values(searches, by)
-    return {name: (np.flatnonzero(mask), Assumption()) for name, mask in masks.items() if mask.any()}
+    assumption = Assumption() if by == FREQUENCY else Assumption(OWN_CLICKS)
+    return {name: (np.flatnonzero(mask), assumption) for name, mask in masks.items() if mask.any()}
 
 
 def _values(searches: Any, column: str) -> dict[str, NDArray[np.bool_]]:

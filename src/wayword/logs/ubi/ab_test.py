@@ -6,6 +6,7 @@
 
 Lists of most popular completion, which the page shows for comparison, belong to no arm.
 Each measure is a ratio of sums over users. Events of one user are correlated, so users are resampled, not events.
+The difference of two arms also has an interval that stays valid however often one looks (`anytime`).
 """
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from wayword.bootstrap import interval, resample
 from wayword.config import EvaluationConfig
 from wayword.engines.duck import DuckDB
+from wayword.logs.ubi import anytime
 
 GROUPS = 1 << 12
 """More users than this are resampled in so many random groups, which hardly changes the intervals."""
@@ -33,7 +35,7 @@ _SCHEMA = pa.schema(
         ("people", pa.int64()),
         *((name, pa.int64()) for name in ("shown", "picked", "searches", "clicks")),
         ("measure", pa.string()),
-        *((name, pa.float64()) for name in ("value", "low", "high")),
+        *((name, pa.float64()) for name in ("value", "low", "high", "anytime_low", "anytime_high")),
     ]
 )
 
@@ -41,20 +43,33 @@ _SCHEMA = pa.schema(
 def compare(engine: DuckDB, config: EvaluationConfig) -> pa.Table:
     """One row per arm and measure, and with two arms also one per difference of the second from the first.
 
-    Needs `completions`, `began` and `clicks`.
+    `low` and `high` are valid for one look at data of a size fixed before; `anytime_low` and `anytime_high`, of the
+    differences, for any number of looks. Needs `completions`, `began` and `clicks`.
     """
     _sum(engine)
     rows = engine.arrow(
-        f"""SELECT arm, CAST((dense_rank() OVER (ORDER BY md5(person), person) - 1) % {GROUPS} AS INTEGER) AS part,
+        f"""SELECT arm, CAST(dense_rank() OVER (ORDER BY md5(person), person) - 1 AS INTEGER) AS person,
                    {", ".join(_COUNTED)} FROM by_person ORDER BY arm, person"""
     )
     arms = rows["arm"].to_numpy(zero_copy_only=False)
-    names, parts = sorted(set(arms)), pc.count_distinct(rows["part"]).as_py()
-    found = {name: _of_arm(rows.filter(pa.array(arms == name)), parts, config) for name in names}
-    table = [_rows(name, *found[name], config) for name in names]
+    names, users = sorted(set(arms)), pc.count_distinct(rows["person"]).as_py()
+    sums = {name: _by_user(rows.filter(pa.array(arms == name)), users) for name in names}
+    people = {name: int(np.count_nonzero(arms == name)) for name in names}
+    replicates = {name: _of_arm(sums[name], config) for name in names}
+    table = [_rows(name, sums[name], replicates[name], people[name], config) for name in names]
     if len(names) == 2:
-        table.append(_difference(names, [found[name][1] for name in names], table, config))
+        table.append(
+            _difference(
+                names, [sums[name] for name in names], [replicates[name] for name in names], table, config
+            )
+        )
     return pa.concat_tables(table) if table else _SCHEMA.empty_table()
+
+
+def _by_user(rows: pa.Table, users: int) -> dict[str, NDArray[np.float64]]:
+    """The counts of each user, 0 for those who have not seen the arm."""
+    person = rows["person"].to_numpy()
+    return {name: np.bincount(person, rows[name].to_numpy(), users).astype(np.float64) for name in _COUNTED}
 
 
 def _sum(engine: DuckDB) -> None:
@@ -84,14 +99,11 @@ def _sum(engine: DuckDB) -> None:
     )
 
 
-def _of_arm(
-    rows: pa.Table, parts: int, config: EvaluationConfig
-) -> tuple[dict[str, float], list[NDArray[np.float64]], int]:
-    """Totals, bootstrap replicates of each measure (NaN where a draw has none), and the number of users."""
-    part = rows["part"].to_numpy()
-    sums = {name: np.bincount(part, rows[name].to_numpy(), parts).astype(np.float64) for name in _COUNTED}
-    replicates = [_replicates(sums[top], sums[bottom], config) for top, bottom in MEASURES.values()]
-    return {name: float(sums[name].sum()) for name in _COUNTED}, replicates, len(part)
+def _of_arm(sums: dict[str, NDArray[np.float64]], config: EvaluationConfig) -> list[NDArray[np.float64]]:
+    """Bootstrap replicates of each measure (NaN where a draw has none)."""
+    part = np.arange(len(sums["shown"])) % GROUPS
+    grouped = {name: np.bincount(part, counts).astype(np.float64) for name, counts in sums.items()}
+    return [_replicates(grouped[top], grouped[bottom], config) for top, bottom in MEASURES.values()]
 
 
 def _replicates(
@@ -110,13 +122,14 @@ def _known(replicates: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _rows(
     name: str,
-    totals: dict[str, float],
+    sums: dict[str, NDArray[np.float64]],
     replicates: list[NDArray[np.float64]],
     people: int,
     config: EvaluationConfig,
 ) -> pa.Table:
     bounds = [interval(_known(each), config.level) for each in replicates]
     count = len(MEASURES)
+    totals = {kind: float(counts.sum()) for kind, counts in sums.items()}
     return pa.table(
         {
             "arm": [name] * count,
@@ -126,6 +139,8 @@ def _rows(
             "value": [_ratio(totals[top], totals[bottom]) for top, bottom in MEASURES.values()],
             "low": [float(low[0]) for low, _ in bounds],
             "high": [float(high[0]) for _, high in bounds],
+            "anytime_low": [None] * count,
+            "anytime_high": [None] * count,
         },
         schema=_SCHEMA,
     )
@@ -137,6 +152,7 @@ def _ratio(top: float, bottom: float) -> float:
 
 def _difference(
     names: list[str],
+    sums: list[dict[str, NDArray[np.float64]]],
     replicates: list[list[NDArray[np.float64]]],
     tables: list[pa.Table],
     config: EvaluationConfig,
@@ -145,6 +161,10 @@ def _difference(
     first, second = (table["value"].to_numpy() for table in tables)
     gains = [_known(b - a) for a, b in zip(*replicates, strict=True)]
     bounds = [interval(each, config.level) for each in gains]
+    always = [
+        anytime.difference((sums[0][top], sums[0][bottom]), (sums[1][top], sums[1][bottom]), config.level)
+        for top, bottom in MEASURES.values()
+    ]
     return pa.table(
         {
             "arm": [f"{names[1]} - {names[0]}"] * len(MEASURES),
@@ -153,6 +173,8 @@ def _difference(
             "value": second - first,
             "low": [float(low[0]) for low, _ in bounds],
             "high": [float(high[0]) for _, high in bounds],
+            "anytime_low": [bound and bound[0] for bound in always],
+            "anytime_high": [bound and bound[1] for bound in always],
         },
         schema=_SCHEMA,
     )

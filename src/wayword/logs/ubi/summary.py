@@ -84,7 +84,8 @@ def print_log(log: UbiLog, console: Console) -> None:
         console.print(_arms(log.arms))
         console.print(
             "Share picked: of the lists shown. The others: of the searches that began with a pick; reciprocal rank is "
-            "that of the topmost click, 0 without one. 95% intervals, by people.",
+            "that of the topmost click, 0 without one. 95% intervals, by people; that of the difference stays valid "
+            "however often you look.",
             highlight=False,
         )
 
@@ -106,10 +107,10 @@ def _arms(rows: list[dict[str, Any]]) -> Table:
 def _cell(row: dict[str, Any]) -> str:
     if math.isnan(row["value"]):
         return "–"
-    sign = "+" if row["shown"] is None else ""
-    interval = (
-        "" if math.isnan(row["low"]) else f"\n[dim]{row['low']:{sign}.3f} to {row['high']:{sign}.3f}[/dim]"
-    )
+    difference = row["shown"] is None
+    sign = "+" if difference else ""
+    low, high = (row[f"anytime_{end}" if difference else end] for end in ("low", "high"))
+    interval = "" if low is None or math.isnan(low) else f"\n[dim]{low:{sign}.3f} to {high:{sign}.3f}[/dim]"
     return f"{row['value']:{sign}.3f}{interval}"
 
 

@@ -1,0 +1,76 @@
+"""Diagnostics of an estimate: whether it depends on few searches.
+
+Each search contributes v_s ≥ 0 to the sum (its utility, a sum of p[rank_q] / p[logged rank]).
+
+    effective n     (Σ v)² / Σ v²                      Kish: as many equal contributions vary as much
+    Pareto k̂        shape of a generalised Pareto distribution fitted to the largest contributions
+    largest weight  the largest contribution, in searches that type on: max v / mean û(s, q̄)
+
+With k̂ below 0.5 the variance is finite and the interval can be trusted; from 0.7 the sum depends on rare searches
+that a log of this size holds by chance (Vehtari et al., "Pareto smoothed importance sampling").
+"""
+
+import numpy as np
+
+from wayword.utility import Floats
+
+FEWEST = 5
+"""Fewer contributions above the threshold say nothing about the tail."""
+PRIOR_SHAPE, PRIOR_COUNT = 0.5, 10
+"""The shape is shrunk towards 0.5 as by 10 further contributions, as in Pareto smoothed importance sampling."""
+
+
+def effective_n(values: Floats) -> Floats:
+    """Kish's effective number of searches, by column; 0 for a column of zeros.
+
+    >>> effective_n(np.array([[1.0, 4.0], [1.0, 0.0]])).tolist()
+    [2.0, 1.0]
+    """
+    squares = (values**2).sum(axis=0)
+    return np.divide(values.sum(axis=0) ** 2, squares, out=np.zeros_like(squares), where=squares > 0)
+
+
+def largest_weight(values: Floats, own: Floats) -> Floats:
+    """The largest contribution of each column, in searches that type on.
+
+    >>> largest_weight(np.array([[0.0], [6.0]]), np.array([1.0, 3.0])).tolist()
+    [3.0]
+    """
+    return np.asarray(np.abs(values).max(axis=0) / own.mean())
+
+
+def pareto_k(contributions: Floats) -> float | None:
+    """Estimate the shape of the upper tail of one column; unknown if fewer than `FEWEST` are above its threshold.
+
+    The tail are the min(n/5, 3√n) largest of the n contributions above 0, without those that equal the threshold.
+
+    >>> pareto_k(np.ones(100)) is None
+    True
+    """
+    values = np.sort(contributions[contributions > 0])
+    most = int(min(len(values) / 5, 3 * np.sqrt(len(values))))
+    if most < FEWEST:
+        return None
+    threshold = values[-most - 1]
+    above = values[-most:] - threshold
+    above = above[above > 0]
+    return generalised_pareto_shape(above) if len(above) >= FEWEST else None
+
+
+def generalised_pareto_shape(above: Floats) -> float:
+    """Fit the shape of a generalised Pareto distribution to sorted excesses (Zhang & Stephens, 2009).
+
+    The parameter b = −k/σ is averaged over a grid, weighted by its profile likelihood; k(b) = mean log(1 − b x).
+    Positive shapes are heavy tails: all moments below 1/k are finite.
+    """
+    n = len(above)
+    grid = 30 + int(np.sqrt(n))
+    quartile = above[int(n / 4 + 0.5) - 1]
+    steps = 1 - np.sqrt(grid / (np.arange(1, grid + 1) - 0.5))
+    b = 1 / above[-1] + steps / (3 * quartile)
+    shape = np.log1p(-b[:, None] * above).mean(axis=1)
+    likelihood = n * (np.log(-b / shape) - shape - 1)
+    weight = np.exp(likelihood - likelihood.max())
+    best = float(b @ weight / weight.sum())
+    fitted = float(np.log1p(-best * above).mean())
+    return (n * fitted + PRIOR_COUNT * PRIOR_SHAPE) / (n + PRIOR_COUNT)
