@@ -43,7 +43,8 @@ def run_demo(out: Path, *, clicks: int, seed: int, console: Console, errors: Con
     for line in (
         f"{command} complete {workspace} video -k 5",
         f"{command} serve {workspace}",
-        f"{command} evaluate {workspace} --json",
+        f"{command} evaluate {workspace}",
+        f"{command} report {workspace} --out {out}/report.html",
         f"{command} run --log {data}/clicks.parquet --rankings {data}/rankings.parquet --out my-workspace",
     ):
         console.print(f"  {line}", highlight=False, soft_wrap=True)
