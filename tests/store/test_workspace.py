@@ -71,9 +71,11 @@ def test_commands_say_what_is_damaged_and_the_next_run_repairs_it(undisturbed: M
             "rankings",
             "contexts",
             "propensity",
+            "worth",
             "demand",
             "completion",
             "retriever",
+            "index",
             "estimates",
             "index",
         )
