@@ -77,7 +77,6 @@ def test_commands_say_what_is_damaged_and_the_next_run_repairs_it(undisturbed: M
             "retriever",
             "index",
             "estimates",
-            "index",
         )
     ]
     assert hashes(workspace) == undisturbed.files
