@@ -26,6 +26,7 @@ from wayword.config import COMPARED, Config
 from wayword.demand import stage as demand
 from wayword.engines.duck import DuckDB
 from wayword.errors import WorkspaceError
+from wayword.evaluation import log_worth
 from wayword.evaluation import stage as estimates
 from wayword.index import build as index
 from wayword.index.versions import ROOT, current
@@ -50,6 +51,7 @@ STAGES = (
     "rankings",
     "contexts",
     "propensity",
+    "worth",
     "demand",
     "completion",
     "retriever",
@@ -57,7 +59,7 @@ STAGES = (
     "index",
     "estimates",
 )
-LEARNED = STAGES[4:]
+LEARNED = STAGES[5:]
 SETTINGS = Path(__file__).parent / "settings"
 """Files that settings name."""
 PREFIXES = ["", "v", "video", "mail cl", "no such thing"]
@@ -71,7 +73,7 @@ RERUN: dict[str, tuple[Any, tuple[str, ...]]] = {
     "prefixes.min_chars": (2, ("contexts", *LEARNED)),
     "prefixes.passes": (2, ("contexts", *LEARNED)),
     "prefixes.seed": (1, ("contexts", *LEARNED)),
-    "propensity.alpha": (0.5, ("propensity", *LEARNED)),
+    "propensity.alpha": (0.5, ("propensity", "worth", *LEARNED)),
     "demand.max_pairs": (1000, ("demand", "completion", "index", "estimates")),
     "demand.seed": (1, ("demand", "completion", "index", "estimates")),
     "completion.keystroke_value": (0.5, ("completion", "index", "estimates")),
@@ -160,6 +162,7 @@ def hollow(monkeypatch: pytest.MonkeyPatch) -> None:
         retriever,
         ranker,
         estimates,
+        log_worth,
     ):
         monkeypatch.setattr(module, "write", write)
     monkeypatch.setattr(index, "_write", write)

@@ -59,8 +59,8 @@ def widened(
 ) -> tuple[Floats, Floats]:
     """The interval of each column, wider around the value by t_ν / z, the quantiles of Student's t and the normal law.
 
-    ν = 2 / (Σ e⁴ / (Σ e²)² − 1/n), at least 1, are the degrees of freedom of the variance of the residuals e (searches
-    × columns): n for normal ones, few where few searches make up most of it.
+    ν = 2 / (Σ e⁴ / (Σ e²)² − 1/n) are the degrees of freedom of the variance of the residuals e (searches × columns):
+    n for normal ones, few where few searches make up most of it, at least 2.
 
     >>> e = np.array([[1.0], [-1.0]] * 500 + [[30.0]])
     >>> low, high = widened(np.array([-1.0]), np.array([1.0]), np.zeros(1), e, 0.95)
@@ -70,7 +70,7 @@ def widened(
     squares = residuals**2
     variance, fourth = squares.sum(axis=0), (squares**2).sum(axis=0)
     relative = np.divide(fourth, variance**2, out=np.zeros_like(variance), where=variance > 0)
-    freedom = np.maximum(2 / np.maximum(relative - 1 / max(len(residuals), 1), 1e-9), 1.0)
+    freedom = 2 / np.maximum(relative - 1 / max(len(residuals), 1), 1e-9)
     upper = (1 + level) / 2
     factor = stdtrit(freedom, upper) / ndtri(upper)
     return value - factor * (value - low), value + factor * (high - value)

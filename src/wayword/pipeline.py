@@ -16,14 +16,14 @@ from wayword.evaluation import stage as estimates
 from wayword.index.build import build as build_index
 from wayword.index.index import ABOUT
 from wayword.index.versions import ROOT, current
-from wayword.plan import Inputs, estimates_stage, evaluated_again, learning_stages, supplied
+from wayword.plan import WORTH, Inputs, estimates_stage, evaluated_again, learning_stages, supplied
 from wayword.progress import Progress
 from wayword.rankings import document_ranker
 from wayword.rankings.document_ranker import DocumentRanker
 from wayword.report.page_evaluation import evaluation_of
 from wayword.simulation.people_log import simulate_people as simulate_people_of_world
 from wayword.simulation.simulate import simulate as simulate_world
-from wayword.store.artefact import read_object
+from wayword.store.artefact import read_object, report_of
 from wayword.store.stage import Folders, Stage
 from wayword.store.workspace import Workspace, building
 
@@ -56,10 +56,7 @@ def run(
     settings = config if isinstance(config, Config) else Config.load(config)
     settings = with_paper(settings) if paper else settings
     reporter = reporter or Progress()
-    if rankings is None and documents is None:
-        raise ConfigError(
-            "Found neither rankings nor documents; give a rankings table, or documents for the embedded ranker."
-        )
+    _check_given(rankings, documents)
     if judged and completions is not None:
         raise ConfigError("Found judgments and lists shown; only a click log can be joined with lists shown.")
     inputs = Inputs.at(
@@ -67,7 +64,9 @@ def run(
     )
     with building(out, reporter) as build:
         for name, stage in stages_before_index(settings, inputs, reporter).items():
-            build.stage(name, stage)
+            folder = build.stage(name, stage)
+            if name == WORTH and name in build.made and (said := report_of(folder).get("sentence")):
+                reporter.note(said)
         version, made = index_of(build.workspace(settings.saved()), settings, reporter, current=False)
         build.made += made
         build.stage("estimates", evaluation(settings, inputs, reporter, version))
@@ -75,6 +74,38 @@ def run(
     build_index(workspace, settings.index, evaluation=evaluation_of(workspace, served=settings.index.policy))
     reporter.finish(build.made)
     return workspace
+
+
+def check(
+    log: Path | str,
+    rankings: Path | str | None = None,
+    *,
+    out: Path | str,
+    documents: Path | str | None = None,
+    config: Config | Path | str | None = None,
+    lenient: bool = False,
+    reporter: Progress | None = None,
+) -> dict[str, Any]:
+    """Check the log and the rankings and say what can be learned from them at most, before anything is trained.
+
+    Returns `LogWorth.as_object`. A run with the same inputs and folder continues from there.
+    """
+    settings = config if isinstance(config, Config) else Config.load(config)
+    reporter = reporter or Progress()
+    _check_given(rankings, documents)
+    inputs = Inputs.at(log, rankings, documents, lenient=lenient)
+    planned = stages_before_index(settings, inputs, reporter)
+    with building(out, reporter) as build:
+        for name in ("log", "rankings", "propensity", WORTH):
+            folder = build.stage(name, planned[name])
+    return report_of(folder)
+
+
+def _check_given(rankings: Path | str | None, documents: Path | str | None) -> None:
+    if rankings is None and documents is None:
+        raise ConfigError(
+            "Found neither rankings nor documents; give a rankings table, or documents for the embedded ranker."
+        )
 
 
 def evaluate(workspace: Workspace, reporter: Progress) -> Workspace:

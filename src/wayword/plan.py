@@ -18,6 +18,7 @@ from wayword.completion import stage as completion
 from wayword.config import Config
 from wayword.demand import stage as demand
 from wayword.engines import tables
+from wayword.evaluation import log_worth
 from wayword.evaluation import stage as estimates
 from wayword.evaluation.estimates import METRICS
 from wayword.evaluation.stage import LoadPolicies, load_policies
@@ -35,6 +36,8 @@ from wayword.store.stage import Folders, Report, Stage
 from wayword.store.workspace import Workspace
 from wayword.utility import Measure
 
+WORTH = "worth"
+"""The stage that counts what the log can teach."""
 SUPPLIED = ("rankings", "contexts", "propensity")
 """The stages with the numbered log."""
 
@@ -131,6 +134,11 @@ def learning_stages(
             settings.of_stage("propensity"),
             lambda new, at: propensity.write(new, at, settings.propensity),
             after=("rankings",),
+        ),
+        WORTH: Stage(
+            {"judged": inputs.judged},
+            lambda new, at: log_worth.write(new, at, judged=inputs.judged),
+            after=("rankings", "propensity"),
         ),
         **_acceptance_stage(inputs, reporter),
         "demand": Stage(

@@ -120,6 +120,7 @@ def test_the_share_of_bounded_terms_is_known_for_every_policy(engine: Engine) ->
     lists = {"mixed": logbook.as_candidates({0: [1, 2]})}
     outcome = outcomes(engine, lists, logbook.as_candidates({0: [2]}), CONTEXTS, Measure(max_ratio=2.0))
     assert outcome.bounded == {"logged": 1.0, "mixed": 1 / 2, "oracle": 0.0}
+    assert outcome.clipped["mixed"] == 1 - (2 + 10 / 10) / (10 / 1 + 10 / 10)
 
 
 def simulated(n: int, rng: np.random.Generator) -> Outcomes:

@@ -177,3 +177,39 @@ def test_all_people_accept_their_own_query(engine: Engine) -> None:
     taken = {people: replay(engine, sessions, {"a": [1], "ab": [1]}, people).taken[0] for people in PEOPLE}
     assert set(taken.values()) == {taken[MODEL]}
     assert taken[MODEL] == pytest.approx(1 - (1 - READ[0]) ** 2)
+
+
+def test_sessions_stand_for_the_test_searches_of_their_query(engine: Engine) -> None:
+    """Five searches of "abc", two of them typed again: one click each, at ranks with 1/p of 1 and 2, and none."""
+    rows = range(5)
+    engine.load(
+        "numbered_searches",
+        pa.table(
+            {
+                "search": pa.array(rows, pa.int64()),
+                "search_id": [str(n) for n in rows],
+                "query": pa.array([1] * 5, pa.int32()),
+                "split": ["test"] * 5,
+            }
+        ),
+    )
+    clicks = {"search": pa.array([0, 1], pa.int64()), "document": pa.array([1, 1], pa.int32())}
+    engine.load(
+        "numbered_clicks", pa.table({**clicks, "rank": pa.array([1, 2], pa.int32()), "weight": [1.0, 1.0]})
+    )
+    alone = read(engine, 5)
+    assert sorted(alone.own.tolist()) == [0.0, 0.0, 0.0, 1 / 1, 1 / 0.5]
+    assert alone.estimator == "ips"
+    pooled = read(engine, 2)
+    assert pooled.estimator == "control variate"
+    dealt = engine.arrow("SELECT session, search, searches FROM represented ORDER BY search").to_pylist()
+    assert [row["search"] for row in dealt] == list(rows)  # each once
+    assert all(row["session"] == row["search"] for row in dealt if row["search"] in pooled.search)
+    for session, own in zip(pooled.search.tolist(), pooled.own.tolist(), strict=True):
+        mine = [row for row in dealt if row["session"] == session]
+        assert len(mine) in (2, 3)
+        assert {row["searches"] for row in mine} == {len(mine)}
+        assert own == pytest.approx(
+            sum({0: 1 / 1, 1: 1 / 0.5}.get(row["search"], 0) for row in mine) / len(mine)
+        )
+    assert read(engine, 1).own.tolist() == pytest.approx([(1 / 1 + 1 / 0.5) / 5])

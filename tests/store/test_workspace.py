@@ -71,11 +71,12 @@ def test_commands_say_what_is_damaged_and_the_next_run_repairs_it(undisturbed: M
             "rankings",
             "contexts",
             "propensity",
+            "worth",
             "demand",
             "completion",
             "retriever",
-            "estimates",
             "index",
+            "estimates",
         )
     ]
     assert hashes(workspace) == undisturbed.files

@@ -158,16 +158,32 @@ def run(
     paper: Annotated[
         bool, typer.Option("--paper", help="Train the paper's retriever and ranker too, and compare.")
     ] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Only check the log and say whether it is worth it.")
+    ] = False,
 ) -> None:
     """Run every stage, from a click log to served completions. Unchanged stages are reused.
 
     Example: `wayword run --log clicks.parquet --rankings rankings.parquet --out workspace`
+
+    What can be learned at most, before anything is: the same with `--check`. A run continues from there.
     """
     from wayword.cli.serve import print_withheld
     from wayword.index.versions import ROOT, current
+    from wayword.pipeline import check as check_log
     from wayword.pipeline import run as run_pipeline
     from wayword.progress import Bars
 
+    if check:
+        _refuse(
+            {"--judgments": judgments or None, "--completions": completions}, "cannot be used with --check"
+        )
+        with Bars(stderr()).shown() as bars:
+            worth = check_log(
+                log, rankings, out=out, documents=documents, config=config, lenient=lenient, reporter=bars
+            )
+        typer.echo(worth["sentence"])
+        return
     with Bars(stderr()).shown() as bars:
         workspace = run_pipeline(
             log,

@@ -10,8 +10,9 @@ has mean 0 exactly: the policy's value at x_s − f_s has the same mean, and les
     g(x, s) = û(s, q̄_s) · β · z(x, q̄_s),    z: how well x tells q̄ (`FEATURES`)
 
 with β by least squares on the linearised residuals e_s = Σ_j v_j û(s, q_j) − Utility · û(s, q̄_s), cross-fitted: the β
-of a search does not depend on it. A coefficient c in [0, 1] then shrinks f to 0 where it does not predict e, so that it
-costs next to nothing there:
+of a search does not depend on it. There is a feature per `SEARCHES` searches at most, so that where nothing is
+predicted the noise of β adds about 1 % to the variance; c in [0, 1] shrinks f to 0 where nothing is predicted at all. c
+and the features are the same for all policies, so f of a difference is the difference of theirs:
 
     Utility@k = Σ_s (Σ_j v_j û(s, q_j) − c f_s) / Σ_s û(s, q̄_s)
 
@@ -31,9 +32,10 @@ from wayword.engines import Engine
 from wayword.logs.prefixes import table_of_cuts
 from wayword.utility import Floats
 
-FEATURES = ("share of searches", "its root", "log queries", "share typed")
-"""Of the training searches that begin with x, the share that issues q̄; how many queries begin with x; how much of q̄ is
-typed."""
+FEATURES = ("share of searches", "log queries", "its root", "share typed")
+"""Of the training searches that begin with x, the share that issues q̄; how many queries begin with x; the root of the
+first; how much of q̄ is typed."""
+SEARCHES = 100
 FOLDS = 5
 
 
@@ -85,7 +87,7 @@ def _features(engine: Engine, cuts: pa.Table) -> Floats:
     own = searches[[number[name] for name in text]]
     share = own / np.maximum(total[high] - total[low], own)
     typed = np.array([len(x) / len(q) for x, q in zip(prefix, text, strict=True)])
-    return np.column_stack([share, np.sqrt(share), np.log1p(high - low), typed])
+    return np.column_stack([share, np.log1p(high - low), np.sqrt(share), typed])
 
 
 def _begins(texts: Sequence[str], prefixes: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -100,12 +102,12 @@ def adjusted(values: Floats, own: Floats, centred: Floats) -> Floats:
 
     `centred` has the deviations of features (searches × features). Ratios Σ values / Σ own keep their expectation.
     """
-    total = own.sum()
-    predictors = centred * own[:, None]
-    scale = np.sqrt((predictors**2).mean(axis=0)) if len(own) else np.zeros(0)
-    predictors = predictors[:, scale > 0] / scale[scale > 0]
+    total, most = own.sum(), np.count_nonzero(own) // SEARCHES
+    predictors = centred[:, :most] * own[:, None]
+    predictors = predictors[:, predictors.any(axis=0)]
     if not total > 0 or not predictors.size:
         return values
+    predictors = predictors / np.sqrt((predictors**2).mean(axis=0))
     residual = values - values.sum(axis=0) / total * own[:, None]
     variate = _cross_fitted(residual, predictors)
     return values - variate * _coefficient(residual, variate)
@@ -123,12 +125,14 @@ def _cross_fitted(residual: Floats, predictors: Floats) -> Floats:
     return variate
 
 
-def _coefficient(residual: Floats, variate: Floats) -> Floats:
-    """The least-squares coefficient of each column in [0, 1], times 1 − 1/t² where t is its ratio to its error: 0 where
-    it is not larger than its error."""
-    products, squares = residual * variate, (variate**2).sum(axis=0)
-    covariance, noise = products.sum(axis=0), (products**2).sum(axis=0)
-    best = np.divide(covariance, squares, out=np.zeros_like(squares), where=squares > 0)
-    known = (covariance > 0) & (covariance**2 > noise)
-    kept = 1 - np.divide(noise, covariance**2, out=np.ones_like(squares), where=known)
-    return np.asarray(np.clip(best, 0, 1) * kept)
+def _coefficient(residual: Floats, variate: Floats) -> float:
+    """The least-squares coefficient, in [0, 1], of all columns together, each in units of its residuals, times 1 − 1/t²
+    where t is its ratio to its error: 0 where it is not larger than its error."""
+    units = (residual**2).sum(axis=0)
+    used = units > 0
+    product = (residual * variate)[:, used] / units[used]
+    square = float(((variate**2)[:, used] / units[used]).sum())
+    covariance, noise = float(product.sum()), float((product.sum(axis=1) ** 2).sum())
+    if not covariance > 0 or covariance**2 <= noise:
+        return 0.0
+    return min(covariance / square, 1.0) * (1 - noise / covariance**2)

@@ -68,6 +68,7 @@ def generalised_pareto_shape(above: Floats) -> float:
     quartile = above[int(n / 4 + 0.5) - 1]
     steps = 1 - np.sqrt(grid / (np.arange(1, grid + 1) - 0.5))
     b = 1 / above[-1] + steps / (3 * quartile)
+    b = b[b != 0]  # 0 is the exponential law, between its neighbours
     shape = np.log1p(-b[:, None] * above).mean(axis=1)
     likelihood = n * (np.log(-b / shape) - shape - 1)
     weight = np.exp(likelihood - likelihood.max())

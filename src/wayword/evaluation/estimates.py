@@ -196,7 +196,7 @@ def _differences(estimator: str, columns: Columns, own: Floats, replicates: Floa
         for j, (_, other_k) in enumerate(keys)
         if i != j and k == other_k
     ]
-    ones, others = (np.array(side, dtype=np.int64) for side in zip(*pairs, strict=True))
+    ones, others = np.array(pairs, np.int64).reshape(-1, 2).T
     value = columns.values.sum(axis=0) / _total(columns, own)
     difference = value[ones] - value[others]
     residuals = columns.values - value * own[:, None]

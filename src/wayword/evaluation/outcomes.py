@@ -1,6 +1,6 @@
 """Outcomes: the utility of every listed query for every test search with a click, looked up in SQL."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from wayword.completion.candidates import Candidates
+from wayword.config import UNBOUNDED
 from wayword.engines import Engine
 from wayword.utility import CUTOFFS, DEEPEST, VARIANTS, Floats, Measure, of_documents, of_searches
 
@@ -32,8 +33,10 @@ def outcomes(
     candidates: Candidates | None,
     contexts: NDArray[np.int32],
     measure: Measure,
+    *,
+    whole_lists: bool = True,
 ) -> Outcomes:
-    """Look up the utility of every listed query for every test search with a click.
+    """Look up the utility of every listed query for every test search with a click; list utility with `whole_lists`.
 
     `lists` are the policies' lists for the rows of a table of contexts, whose numbers are `contexts`; `candidates` are
     those of the oracle, if there is one. Needs the numbered log, `instances`, `rankings` and `propensity`.
@@ -63,8 +66,25 @@ def outcomes(
         looked_up["logged"][0][:, 0],
         utilities,
         {name: share for name, (_, share) in looked_up.items()},
-        _list_utility(engine, {name: utilities[name] for name in lists}, measure),
+        _list_utility(engine, {name: utilities[name] for name in lists}, measure) if whole_lists else {},
+        _clipped(engine, utilities, lists, measure, n),
     )
+
+
+def _clipped(
+    engine: Engine, utilities: dict[str, Floats], lists: dict[str, Candidates], measure: Measure, n: int
+) -> dict[str, float]:
+    """The share of Σ û of each list that the bounds took away."""
+    if measure.max_ratio == UNBOUNDED and measure.max_weight == UNBOUNDED:
+        return {}
+    of_searches(
+        engine,
+        "test_utility",
+        "test_pairs",
+        replace(measure, max_ratio=UNBOUNDED, max_weight=UNBOUNDED),
+    )
+    whole = {name: float(_of_list(engine, name, n)[0].sum()) for name in lists}
+    return {name: 1 - float(utilities[name].sum()) / total for name, total in whole.items() if total > 0}
 
 
 def _as_table(lists: dict[str, Candidates], contexts: NDArray[np.int32]) -> pa.Table:

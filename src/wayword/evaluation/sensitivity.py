@@ -5,7 +5,9 @@ The lists stay as they are; what is assumed when they are evaluated changes:
 - propensities: power laws with α from 0.5 to 1.5, where p is one; the ends of the intervals of p, where p is an
   estimate; else a given p to the power 0.5 and 1.5;
 - people: the kinds of `PEOPLE`;
-- acceptance: both ends of the interval of the acceptance model.
+- acceptance: both ends of the 95 % interval of the acceptance model's constant, how readily people take a query that
+  they did not intend. It is what differs most between logs, and before any event its interval is wide. A model carries
+  its variance in its share of strict people, which decreases with it (`acceptance_fit.Fit.model`).
 
 And, to compare policies by what is typed: lists that are shown at texts of some lengths only.
 """
@@ -17,11 +19,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from wayword.completion.acceptance import Acceptance
+from wayword.completion.acceptance import PRIOR, Acceptance
+from wayword.completion.acceptance_fit import DEVIATION, WITHIN
 from wayword.completion.list_policy import ListPolicy
 from wayword.completion.typing_outcomes import Slots
 from wayword.engines import Engine
-from wayword.evaluation.session_outcomes import OWN_CLICKS, PROPENSITY, TYPED, Assumption
+from wayword.evaluation.session_outcomes import ACCEPTANCE, OWN_CLICKS, PROPENSITY, TYPED, Assumption
 from wayword.evaluation.session_outcomes import PEOPLE as OF_PEOPLE
 from wayword.evaluation.typing_sessions import MODEL, PEOPLE, Replay, Sessions, Shown, utilities
 from wayword.propensity.power_law import power_law
@@ -59,13 +62,14 @@ class Behaviour:
     acceptance: Acceptance
 
 
-def curves(engine: Engine, alpha: float, measure: Measure, source: str = "power") -> list[Curve]:
-    """Return the propensities that may hold instead of the table `propensity`; none where û does not depend on p."""
+def curves(engine: Engine, alpha: float, measure: Measure) -> list[Curve]:
+    """Return the propensities that may hold instead of the table `propensity`, which may be the power law with `alpha`;
+    none where û does not depend on p."""
     if VARIANTS[measure.variant].whole:
         return []
     table = engine.arrow("SELECT rank, p, low, high FROM propensity ORDER BY rank")
     rank, p, low, high = (table[name].to_numpy().astype(np.float64) for name in ("rank", "p", "low", "high"))
-    if source == "power":
+    if np.allclose(p, power_law(rank, alpha=alpha), rtol=1e-9):
         group = f"α from {ALPHAS[0]:g} to {ALPHAS[-1]:g}"
         laws = {f"α = {a:g}": power_law(rank, alpha=a) for a in ALPHAS if a != alpha}
     elif (low < high).any():
@@ -80,6 +84,29 @@ def curves(engine: Engine, alpha: float, measure: Measure, source: str = "power"
     return [Curve(Assumption(PROPENSITY, name, group), law) for name, law in laws.items()]
 
 
+def behaviours(model: Acceptance) -> list[Behaviour]:
+    """Return the ends of the interval of an acceptance model.
+
+    >>> [round(float(one.acceptance.coefficients[0] - PRIOR.coefficients[0]), 2) for one in behaviours(PRIOR)]
+    [-3.92, 3.92]
+    """
+    half = WITHIN * DEVIATION["constant"] * (model.strict / PRIOR.strict) ** 0.5
+    if not half > 0:
+        return []
+    first = np.eye(len(model.coefficients))[0]
+    return [
+        Behaviour(
+            Assumption(
+                ACCEPTANCE,
+                f"people as {how} as the acceptance model's interval allows",
+                "people at both ends of the acceptance model's interval",
+            ),
+            replace(model, coefficients=model.coefficients + away * first),
+        )
+        for how, away in {"reluctant": -half, "ready to accept": half}.items()
+    ]
+
+
 def assumed(
     engine: Engine,
     shown: Mapping[str, Shown],
@@ -87,7 +114,6 @@ def assumed(
     model: ListPolicy,
     measure: Measure,
     propensities: Sequence[Curve] = (),
-    behaviours: Sequence[Behaviour] = (),
 ) -> Iterator[tuple[Assumption, Floats, dict[str, Replay]]]:
     """Yield each assumption with û of typing on and what people do with the lists of each policy.
 
@@ -107,7 +133,7 @@ def assumed(
         with _replaced(engine, name, table):
             own, lists = pairs.with_utility(engine, measure)
         yield assumption, own.own, {policy: one.replay(own, model) for policy, one in lists.items()}
-    for behaviour in behaviours:
+    for behaviour in behaviours(model.acceptance):
         other = replace(model, acceptance=behaviour.acceptance)
         replays = {
             name: replace(one, accepted=other.accepted(sessions.intended, one.slots)).replay(sessions, other)

@@ -26,13 +26,28 @@ from wayword.completion.policies import (
 from wayword.completion.popular import PopularRetriever
 from wayword.config import Config, EvaluationConfig
 from wayword.engines import Engine, tables
-from wayword.engines.tables import fetch_numbered, tables_in
-from wayword.evaluation import control_variate, conventional, sensitivity, typing_sessions, verdict
+from wayword.engines.tables import fetch, fetch_numbered, tables_in
+from wayword.evaluation import (
+    control_variate,
+    conventional,
+    doubly_robust,
+    sensitivity,
+    typing_sessions,
+    verdict,
+)
 from wayword.evaluation.ceiling import ceiling
-from wayword.evaluation.estimates import DIAGNOSTICS, ESTIMATES, IPS, METRICS, best, estimate
+from wayword.evaluation.estimates import (
+    DIAGNOSTICS,
+    DOUBLY_ROBUST,
+    ESTIMATES,
+    IPS,
+    METRICS,
+    best,
+    estimate,
+)
 from wayword.evaluation.outcomes import outcomes
 from wayword.evaluation.recall import recall
-from wayword.evaluation.session_outcomes import SessionOutcomes
+from wayword.evaluation.session_outcomes import OWN_CLICKS, SessionOutcomes
 from wayword.evaluation.typing_sessions import MODEL, Replayed, Row, Sessions, Shown
 from wayword.logs import contexts_stage
 from wayword.logs.columns import CONTEXT
@@ -125,6 +140,7 @@ def write(
             for mode in MODES
         }
         centred = control_variate.deviations(engine, config.prefixes)
+        robust = _doubly_robust(engine, at, policies, config, measure)
         progress.advance(len(policies) + 2, steps)
         searched = {
             mode: _conventional(engine, lists[mode], numbers, mode, config.evaluation) for mode in MODES
@@ -136,8 +152,9 @@ def write(
         mode: estimate(outcome, config.evaluation, METRICS, centred=centred)
         for mode, outcome in results.items()
     }
-    measured = [_marked(estimates, mode) for mode, (estimates, _) in tested.items()]
-    compared = [_marked(differences, mode) for mode, (_, differences) in tested.items()]
+    results_of = [*tested.items(), *robust.items()]
+    measured = [_marked(estimates, mode) for mode, (estimates, _) in results_of]
+    compared = [_marked(differences, mode) for mode, (_, differences) in results_of]
     expected = [row for row in sessions.estimates if row["people"] == typing_sessions.MODEL]
     rows = [*searched[ANY], *searched[PREFIXED], *expected]
     pq.write_table(pa.concat_tables(measured), out / "estimators.parquet")
@@ -186,6 +203,30 @@ def _read_ceilings(folder: Path | None) -> dict[str, Candidates]:
         for mode in known
         if folder
     }
+
+
+def _doubly_robust(
+    engine: Engine, at: Folders, policies: Mapping[str, Policy], config: Config, measure: Measure
+) -> dict[str, tuple[pa.Table, pa.Table]]:
+    """Estimates and differences of Utility@k by mode, if the log has impressions that allow them."""
+    if "impressions" not in at:
+        return {}
+    fetch(engine, at["impressions"], "numbered_impressions")
+    if not doubly_robust.applies(engine, measure):
+        return {}
+    found = {}
+    with doubly_robust.pooled_clicks(engine):
+        numbers = contexts_tested(engine)
+        typed = contexts_stage.load(at["contexts"]).take(pa.array(numbers))
+        for mode in MODES:
+            lists = {
+                name: policy.complete(typed, DEEPEST, mode=mode).top(DEEPEST)
+                for name, policy in policies.items()
+            }
+            outcome = outcomes(engine, lists, None, numbers, measure, whole_lists=False)
+            centred = control_variate.deviations(engine, config.prefixes)
+            found[mode] = estimate(outcome, config.evaluation, centred=centred, estimator=DOUBLY_ROBUST)
+    return found
 
 
 def _candidates(
@@ -302,7 +343,8 @@ def _sessions(
             engine, shown, sessions, model, measure, propensities
         ):
             kept.add(mode, assumption, own, replays)
-            if (people := people_of.get(assumption.name)) is not None:
+            people = people_of.get(assumption.name) if assumption.kind != OWN_CLICKS else None
+            if people is not None:
                 found, compared = typing_sessions.estimate(
                     replays, sessions, config.evaluation, mode=mode, people=people
                 )

@@ -105,8 +105,6 @@ class Verdict:
     checks: list[Check] = field(default_factory=list)
     clicks_needed: float | None = None
     """Times the clicks of this log that would tell; None where the verdict is known."""
-    worth: dict[str, Any] = field(default_factory=dict)
-    """What the log can teach; see `log_worth`."""
 
     def as_object(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
@@ -127,12 +125,10 @@ def judge(
     searches: int = 0,
     available: int = 0,
     level: float = LEVEL,
-    worth: Mapping[str, Any] | None = None,
 ) -> Verdict:
     """Put a comparison and its checks in words. `searches` of the `available` test searches were typed again."""
-    known = dict(worth or {})
     if measured is None:
-        return Verdict(policy, other, UNKNOWN, NOTHING, worth=known)
+        return Verdict(policy, other, UNKNOWN, NOTHING)
     found, keystrokes = measured
     better = better_of(policy, other, found, keystrokes)
     needed = None
@@ -154,7 +150,6 @@ def judge(
         ],
         list(checks),
         needed,
-        known,
     )
 
 

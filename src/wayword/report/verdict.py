@@ -32,7 +32,8 @@ OTHERS, MISSING = "(other values)", "(no value)"
 
 
 def verdict_of(workspace: Workspace | Path | str, *, mode: str = ANY) -> dict[str, Any]:
-    """Whether what is served is better than most popular completion; see `evaluation.verdict.Verdict`."""
+    """Whether what is served is better than most popular completion: the fields of `evaluation.verdict.Verdict`, and
+    `worth`, what the log can teach (`evaluation.log_worth`)."""
     workspace = Workspace.of(workspace)
     with workspace.reading():
         known = verdict.read(workspace.folder("estimates"))
@@ -40,7 +41,8 @@ def verdict_of(workspace: Workspace | Path | str, *, mode: str = ANY) -> dict[st
         raise WaywordError(
             "Most popular completion was not evaluated; add it to `[evaluation] compare` and run again."
         )
-    return dict(known[mode])
+    worth = workspace.report("worth") if "worth" in workspace.manifest["stages"] else {}
+    return {**known[mode], "worth": worth}
 
 
 def comparison_of(
