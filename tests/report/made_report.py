@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from wayword.config import Config
+from wayword.evaluation.log_worth import LogWorth
 from wayword.report.findings import findings
 from wayword.report.log_facts import LogFacts
 from wayword.report.log_report import LogReport, Propensities
@@ -29,8 +30,7 @@ FACTS = LogFacts(
     merged=0,
     at_first_rank=12_000,
     deepest=40,
-    elsewhere=20_000,
-    better_elsewhere=6_000,
+    worth=LogWorth(50_000, 24_000, 4_000, elsewhere=0.8, better_elsewhere=0.25, bound=1.6, often=0.7),
     seldom=5_000,
     prefixes=True,
     users=0,

@@ -40,24 +40,14 @@ def test_the_facts_of_the_log_are_counted(workspace: Workspace) -> None:
     facts = LogFacts.read(engine, workspace)
     engine.close()
     at = workspace.folder("rankings")
-    searches, clicks, rankings = (
-        tables.read(at, name).to_pylist() for name in ("numbered_searches", "numbered_clicks", "rankings")
+    searches, clicks = (
+        tables.read(at, name).to_pylist() for name in ("numbered_searches", "numbered_clicks")
     )
     query = {row["search"]: row["query"] for row in searches}
-    ranks = defaultdict[int, dict[int, int]](dict)
-    for row in rankings:
-        ranks[row["document"]][row["query"]] = row["rank"]
-    others = [
-        [rank for other, rank in ranks[row["document"]].items() if other != query[row["search"]]]
-        for row in clicks
-    ]
     counts = Counter(query.values())
     clicked = {row["search"] for row in clicks}
     assert facts.clicks == len(clicks)
-    assert facts.elsewhere == sum(bool(found) for found in others)
-    assert facts.better_elsewhere == sum(
-        min(found, default=99) < row["rank"] for found, row in zip(others, clicks, strict=True)
-    )
+    assert facts.worth.clicks == facts.clicks
     assert facts.at_first_rank == sum(row["rank"] == 1 for row in clicks)
     assert facts.deepest == max(row["rank"] for row in clicks)
     assert facts.queries == len(counts)

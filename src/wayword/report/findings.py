@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from wayword.evaluation.log_worth import LEAST_CLICKS, LEAST_GAIN
 from wayword.report.log_facts import OFTEN, LogFacts
 
 Level = Literal["problem", "note", "fine"]
@@ -11,8 +12,6 @@ FEW_TEST, SOME_TEST = 100, 1000
 """Test searches: below the first, nothing can be concluded; below the second, only large differences."""
 WRONG, SOME = 0.2, 0.02
 """Shares of clicks that are a problem, and worth a note."""
-FEW_CLICKS = 1.0
-"""Clicks per query below which little is learned (measured: docs/benchmarks.md)."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,7 @@ def _tested(facts: LogFacts) -> Finding:
 def _density(facts: LogFacts) -> Finding:
     each = share(facts.clicks, facts.queries)
     found = f"{facts.clicks:,} clicks from {facts.queries:,} different queries: {each:.1f} clicks per query."
-    if each < FEW_CLICKS:
+    if each < LEAST_CLICKS:
         return Finding(
             "note",
             found,
@@ -135,20 +134,26 @@ def _density(facts: LogFacts) -> Finding:
     return Finding("fine", found, "From about one click per query on, there is something to learn.")
 
 
-def _elsewhere(facts: LogFacts) -> Finding:
-    other, better = (share(part, facts.clicks) for part in (facts.elsewhere, facts.better_elsewhere))
-    found = f"{percent(other)} of the clicks are on documents that another query shows too"
-    if not facts.judged:
-        found += f", {percent(better)} on documents that another query shows higher up"
-    if other < WRONG:
+def _elsewhere(facts: LogFacts) -> Finding | None:
+    if facts.judged:
+        return None
+    worth = facts.worth
+    found = (
+        f"For {percent(worth.elsewhere)} of the clicks another query shows the document too, for "
+        f"{percent(worth.better_elsewhere)} at a better rank."
+    )
+    if worth.bound is None or worth.bound < LEAST_GAIN:
         return Finding(
             "note",
-            f"{found}.",
-            "Where each document has one query only, no other suggestion can lead to it: little can be won.",
+            found,
+            "Hardly any other suggestion could lead to it better: little can be won but typing.",
             "Add queries to the rankings that people could be offered.",
         )
     return Finding(
-        "fine", f"{found}.", "This is what better suggestions can win: the same document, found more easily."
+        "fine",
+        found,
+        "This is what better suggestions can win: the same document, found more easily. With the best query for each "
+        f"click, known beforehand, people would find {worth.bound:.2f} times as much; nothing can exceed that.",
     )
 
 

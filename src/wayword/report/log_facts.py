@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from wayword.engines import Engine, tables
+from wayword.evaluation.log_worth import LogWorth
 from wayword.store.workspace import Workspace
 
 OFTEN = 3
@@ -36,10 +37,8 @@ class LogFacts:
     """Clicks from another spelling of their query, whose own result list was not taken."""
     at_first_rank: int
     deepest: int
-    elsewhere: int
-    """Clicks on documents that another query returns too."""
-    better_elsewhere: int
-    """Clicks on documents that another query returns at a better rank."""
+    worth: LogWorth
+    """What other queries can win."""
     seldom: int
     """Searches of queries with fewer than `OFTEN` searches."""
     prefixes: bool
@@ -58,7 +57,8 @@ class LogFacts:
             workspace.report("rankings"),
             workspace.report("log"),
         )
-        tables.fetch(engine, at, "rankings", "numbered_searches", "numbered_clicks", "documents")
+        tables.fetch(engine, at, "rankings", "numbered_searches", "numbered_clicks")
+        tables.fetch(engine, workspace.folder("propensity"), "propensity")
         clicks, searches = _clicks(engine), _searches(engine)
         mismatched = int(report["mismatched clicks"])
         return cls(
@@ -77,8 +77,7 @@ class LogFacts:
             merged=int(report["clicks from another form of their query with other results"]),
             at_first_rank=clicks["first"],
             deepest=clicks["deepest"] or 0,
-            elsewhere=clicks["elsewhere"],
-            better_elsewhere=clicks["better"],
+            worth=LogWorth.of(engine),
             seldom=searches["seldom"],
             prefixes=bool(searches["prefixes"]),
             users=searches["users"],
@@ -88,24 +87,9 @@ class LogFacts:
 
 
 def _clicks(engine: Engine) -> Mapping[str, Any]:
-    """Counts of clicks by rank, and of those whose document other queries return too."""
-    engine.step(
-        "best_places",
-        """SELECT document, query, rank, place, others FROM (
-             SELECT document, query, rank, row_number() OVER (PARTITION BY document ORDER BY rank, query) AS place,
-                    count(*) OVER (PARTITION BY document) AS others FROM rankings) AS r WHERE place <= 2""",
-    )
     row: Mapping[str, Any] = engine.arrow(
-        """SELECT count(c.rank) AS ranked, count(CASE WHEN c.rank = 1 THEN 1 END) AS first, max(c.rank) AS deepest,
-                  count(CASE WHEN b.rank IS NOT NULL THEN 1 END) AS elsewhere,
-                  count(CASE WHEN b.rank < c.rank THEN 1 END) AS better
-           FROM numbered_clicks AS c JOIN numbered_searches AS s ON s.search = c.search
-           LEFT JOIN (SELECT b.document, q.query, min(b.rank) AS rank
-                      FROM (SELECT DISTINCT c.document, s.query FROM numbered_clicks AS c
-                            JOIN numbered_searches AS s ON s.search = c.search) AS q
-                      JOIN best_places AS b ON b.document = q.document AND b.query <> q.query
-                      GROUP BY b.document, q.query) AS b
-           ON b.document = c.document AND b.query = s.query"""
+        """SELECT count(rank) AS ranked, count(CASE WHEN rank = 1 THEN 1 END) AS first, max(rank) AS deepest
+           FROM numbered_clicks"""
     ).to_pylist()[0]
     return row
 

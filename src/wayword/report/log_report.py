@@ -30,7 +30,7 @@ from wayword.report.exhibits import Column, Interval, Table, number, shown
 from wayword.report.findings import FEW_TEST, Finding, findings, percent, share
 from wayword.report.html_page import environment, html_page
 from wayword.report.log_facts import LogFacts
-from wayword.report.recommended_settings import MOST_SESSIONS, recommended, settings_file
+from wayword.report.recommended_settings import recommended, settings_file
 from wayword.report.sessions import Row, curve_of, letters, sessions_of
 from wayword.report.text_examples import Example, helped_and_hurt
 from wayword.report.text_gains import TextGains, text_gains
@@ -45,7 +45,7 @@ TITLE = "Wayword on your log"
 NAMES = {DEFAULT: "Wayword", POPULAR: "most popular completion", "expected": "expected utility"}
 DRAWN_RANKS = 20
 TOLD_RANKS = (1, 2, 3, 5, 10, 20)
-LONGER = (2, 4, 10)
+LONGER = (1, 2, 4, 10)
 LARGEST_SUMMARY = 10_000_000
 """Bytes of the summary of an A/B test."""
 SECTIONS = (
@@ -80,6 +80,31 @@ class Propensities:
 
 
 @dataclass(frozen=True)
+class Arm:
+    """A measure of an arm of an A/B test, or a `difference` of two, whose interval is valid however often one looks."""
+
+    name: str
+    measure: str
+    people: int | None
+    found: Interval
+    difference: bool
+
+    @classmethod
+    def of(cls, row: Row) -> "Arm":
+        """Read a row of what `wayword ubi --json` prints.
+
+        >>> row = dict(arm="b − a", measure="share picked", people=None, shown=None, value=0.1, low=0.0, high=0.2)
+        >>> Arm.of(row | dict(anytime_low=None, anytime_high=0.3)).found
+        Interval(value=0.1, low=nan, high=0.3)
+        """
+        difference = row["shown"] is None
+        names = ("value", *(f"anytime_{end}" if difference else end for end in ("low", "high")))
+        found = Interval(*(math.nan if row[name] is None else float(row[name]) for name in names))
+        people = None if row["people"] is None else int(row["people"])
+        return cls(str(row["arm"] or "–"), str(row["measure"]), people, found, difference)
+
+
+@dataclass(frozen=True)
 class LogReport:
     """All that the page says."""
 
@@ -100,7 +125,7 @@ class LogReport:
     propensities: Propensities
     settings: str
     used: Mapping[str, Mapping[str, Any]]
-    arms: list[Row]
+    arms: list[Arm]
 
     @property
     def verdict(self) -> Mapping[str, Any]:
@@ -193,19 +218,10 @@ def _propensities(workspace: Workspace) -> Propensities:
     return Propensities(rows, origin, list(told.get("notes", [])), told.get("extrapolated_after_rank"))
 
 
-def _arms(file: Path) -> list[Row]:
-    """The rows of the A/B test in what `wayword ubi --json` printed."""
+def _arms(file: Path) -> list[Arm]:
+    """The A/B test in what `wayword ubi --json` printed."""
     try:
-        rows = json.loads(read_regular(file, LARGEST_SUMMARY))["arms"]
-        return [
-            {
-                **row,
-                **{
-                    end: math.nan if row[end] is None else float(row[end]) for end in ("value", "low", "high")
-                },
-            }
-            for row in rows
-        ]
+        return [Arm.of(row) for row in json.loads(read_regular(file, LARGEST_SUMMARY))["arms"]]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as problem:
         raise WaywordError(
             f"Cannot read an A/B test from {file}: {problem!r}. Expected what `wayword ubi … --json` prints."
@@ -281,7 +297,7 @@ def _values(report: LogReport) -> dict[str, Any]:
         "picture": _picture(report, value, marks),
         "ranks": _rank_chart(report.propensities),
         "told": [row for row in report.propensities.rows if row["rank"] in TOLD_RANKS],
-        "longer": _longer(report),
+        "longer": _longer(report.verdict),
         "next_step": _next_step(report),
         "tables": _tables(report),
         "prefixed": PREFIXED,
@@ -332,20 +348,14 @@ def _rank_chart(found: Propensities) -> Chart:
     )
 
 
-def _longer(report: LogReport) -> list[tuple[str, float]]:
-    """Half the width of the interval of the difference in found: as measured, and with more searches."""
-    found = report.verdict["found"]
-    used = next((row["n"] for row in report.sessions if row["metric"] == FOUND), 0)
-    if not found or not used:
+def _longer(verdict: Mapping[str, Any]) -> list[tuple[str, float]]:
+    """Half the width of the interval of the difference in found, with this log and with longer ones."""
+    if not verdict["found"]:
         return []
-    half, there = (found["high"] - found["low"]) / 2, report.facts.test_searches
-    known = {used: f"this log, {used:,} test searches typed again"}
-    for times in (1, *LONGER):
-        n = min(times * there, MOST_SESSIONS)
-        name = "this log" if times == 1 else f"{times} times the log"
-        if n > max(known):
-            known[n] = f"{name}, {n:,} test searches ([evaluation] sessions = {n})"
-    return [(name, half * math.sqrt(used / n)) for n, name in known.items()]
+    half = (verdict["found"]["high"] - verdict["found"]["low"]) / 2
+    return [
+        ("this log" if times == 1 else f"{times} times the log", half / math.sqrt(times)) for times in LONGER
+    ]
 
 
 def _next_step(report: LogReport) -> str:
@@ -376,8 +386,6 @@ def _more_log(needed: float | None) -> str:
     >>> _more_log(33.9)
     'collect a longer log, about 34 times the clicks; until then, expect what most popular completion gives.'
     """
-    if needed and needed <= 1:
-        return "type more of the test searches again, which this log has: see the recommended settings."
     longer = f", about {needed:.2g} times the clicks" if needed else ""
     return f"collect a longer log{longer}; until then, expect what most popular completion gives."
 
