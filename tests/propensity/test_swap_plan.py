@@ -46,7 +46,9 @@ def test_only_groups_that_are_apart_are_swapped() -> None:
     (swap,) = found.swaps
     assert swap.upper <= 5 < swap.lower
     assert swap.share == 0.05
-    with pytest.raises(LogError, match=r"in 2 groups that no clicked result joins \(1–5; 6–10\)"):
+    with pytest.raises(
+        LogError, match=r"in 2 groups that no clicked result joins within a week .*\(1–5; 6–10\)"
+    ):
         estimate(apart.impressions(), Options())
 
 
