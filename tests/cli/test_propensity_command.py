@@ -11,10 +11,12 @@ import pytest
 from commands import wayword
 from wayword.simulation.result_pages import World, draw
 
+RANKS = np.arange(1.0, 11.0)
+
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    pages = draw(np.random.default_rng(0), np.arange(1, 11) ** -0.5, searches=5000, world=World(queries=200))
+    pages = draw(np.random.default_rng(0), RANKS**-0.5, searches=5000, world=World(queries=200))
     out = tmp_path_factory.mktemp("impressions") / "impressions.parquet"
     pq.write_table(pages.table(), out)
     return out
@@ -36,7 +38,7 @@ def test_it_prints_and_writes_the_curve_with_its_assumptions(path: Path, tmp_pat
         assert part in text
     table = pq.read_table(out)
     assert table.column_names == ["rank", "p", "low", "high"]
-    assert table["p"].to_numpy()[:5] == pytest.approx(np.arange(1, 6) ** -0.5, rel=0.25)
+    assert table["p"].to_numpy()[:5] == pytest.approx(RANKS[:5] ** -0.5, rel=0.25)
     same = json.loads(wayword("propensity", "estimate", path, "--json").out)
     assert [row["p"] for row in same["propensity"]] == table["p"].to_pylist()
     assert same["counts"] == {"rows": 50_000, "impressions": 50_000}
@@ -65,7 +67,7 @@ def test_compare_draws_the_curves_and_recommends_one(path: Path, tmp_path: Path)
 
 def test_plan_says_what_to_swap(tmp_path: Path) -> None:
     world = World(queries=200, period_noise=0, search_noise=0, drift=0)
-    pages = draw(np.random.default_rng(0), np.arange(1, 11) ** -1.0, searches=5000, world=world)
+    pages = draw(np.random.default_rng(0), RANKS**-1.0, searches=5000, world=world)
     pq.write_table(pages.table(), tmp_path / "fixed.parquet")
     refused = wayword("propensity", tmp_path / "fixed.parquet")
     assert refused.code == 2

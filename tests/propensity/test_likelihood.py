@@ -49,9 +49,11 @@ def test_the_fit_is_that_of_a_slow_reference() -> None:
     strata = joined(drawn("alpha 1", 1000)).strata
     found = likelihood.fit(strata)
     assert likelihood.log_likelihood(strata, found) == pytest.approx(slow_log_likelihood(strata, found))
-    slow = minimize(
-        lambda tail: -slow_log_likelihood(strata, np.r_[0.0, tail]), found[1:] + 0.1, options={"maxiter": 30}
-    )
+
+    def loss(tail: Floats) -> float:
+        return -slow_log_likelihood(strata, np.r_[0.0, tail])
+
+    slow = minimize(loss, found[1:] + 0.1, method="L-BFGS-B")
     assert found[1:] == pytest.approx(slow.x, abs=1e-3)
 
 
@@ -113,7 +115,7 @@ def resampled(data: Impressions, draws: int) -> Floats:
             strata.ranks,
             strata.cells,
             np.maximum(np.bincount(rows.cell, weight, size), 1e-9),
-            np.bincount(rows.cell, weight * rows.clicked, size),
+            np.bincount(rows.cell, weight * rows.clicked, size).astype(np.float64),
             strata.query,
             strata.document,
         )
