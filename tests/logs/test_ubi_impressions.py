@@ -9,7 +9,7 @@ import wayword
 from wayword.logs.ubi.read import UbiLog
 from wayword.logs.ubi.summary import next_command
 
-HITS = {"query_response_hit_ids": ["a", "b", "a", "c"]}
+HITS: Record = {"query_response_hit_ids": ["a", "b", "a", "c"]}
 
 
 def read(folder: Path, records: list[Record]) -> UbiLog:
@@ -47,7 +47,7 @@ def test_hits_are_shown_at_their_first_position_and_a_search_without_a_click_cou
 
 def test_events_say_what_was_shown_of_many_hits(tmp_path: Path) -> None:
     """A hundred results came back, two of them were on the page: 98 were not skipped, but never there."""
-    many = {"query_response_hit_ids": [f"d{n}" for n in range(1, 101)]}
+    many: Record = {"query_response_hit_ids": [f"d{n}" for n in range(1, 101)]}
     records = [query("1", "tv", **many), seen("1", "d1", 1), seen("1", "d2", 2), click("1", "d2", 2)]
     log = read(tmp_path, [*records, query("2", "tv", 9, **HITS), query("3", "tv", 10), click("3", "x", 1)])
     assert shown(log) == [

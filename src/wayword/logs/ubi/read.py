@@ -82,11 +82,11 @@ def read_ubi(
     `query_attributes`, or those named in `context`; a search without a click is a row without document and rank),
     `rankings.parquet` (query, document, rank: the latest result list of each query; only if the records have any),
     `impressions.parquet` (search_id, query, document, rank, clicked, time: what each search showed; only if the records
-    say so) and `completions.parquet` (one row per list of completions that was shown: typing_session, position_in_session, user,
-    time, prefix, shown, taken, query, search_id, mode, policy, index, arm and the context columns of the search as
-    context_NAME). `first_ordinal`, 0 or 1, is the position of the first result; without it each application's is found
-    in the data. Tables that outgrow `memory` ("4GB"; without it, most of the
-    machine's) wait on disk. The same files give the same bytes.
+    say so) and `completions.parquet` (one row per list of completions that was shown: typing_session,
+    position_in_session, user, time, prefix, shown, taken, query, search_id, mode, policy, index, arm and the context
+    columns of the search as context_NAME). `first_ordinal`, 0 or 1, is the position of the first result; without it
+    each application's is found in the data. Tables that outgrow `memory` ("4GB"; without it, most of the machine's)
+    wait on disk. The same files give the same bytes.
     """
     _check(click_actions, first_ordinal, unreadable, memory)
     files = lines.files_of([Path(given) for given in inputs])
