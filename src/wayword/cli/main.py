@@ -10,6 +10,7 @@ from wayword.cli.acceptance import acceptance
 from wayword.cli.complete import complete
 from wayword.cli.evaluate import evaluate
 from wayword.cli.learn import demo, reproduce, run, simulate
+from wayword.cli.propensity import propensity
 from wayword.cli.serve import export, index, serve
 from wayword.cli.settings import config
 from wayword.cli.ubi import ubi
@@ -27,6 +28,7 @@ app = typer.Typer(
 )
 for command in COMMANDS:
     app.command()(command)
+app.add_typer(propensity, name="propensity")
 
 
 def _print_version(wanted: bool) -> None:

@@ -36,8 +36,9 @@ def fit(rates: Rates) -> Floats:
         return -float(value) / total, -gradient / total
 
     start = np.zeros(count + len(above))
-    options = {"maxiter": 2000, "maxfun": 4000, "ftol": 1e-13, "gtol": 1e-9}
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", options=options).x
-    log_p = np.log(expit(found[:count]))
+    found = minimize(
+        loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 2000, "ftol": 1e-13, "gtol": 1e-9}
+    ).x
+    log_p = np.asarray(np.log(expit(found[:count])), np.float64)
     log_p[np.bincount(first, minlength=count) == 0] = np.nan
     return log_p - log_p[0]

@@ -10,9 +10,13 @@ from wayword.propensity.strata import Floats
 
 
 def fit(rates: Rates) -> Floats:
-    """Return log p, 0 at the first rank; unknown (NaN) from the first rank on without a click in a step."""
-    places = np.arange(rates.clicked.shape[0] - 1)
-    lower, upper = rates.clicked[places + 1, places], rates.clicked[places, places + 1]
+    """Return log p, 0 at the first rank; unknown (NaN) from the first rank on without a click in a step.
+
+    >>> fit(Rates(np.array([[8.0, 8.0], [2.0, 2.0]]), np.zeros((2, 2)))) / np.log(2 / 8)
+    array([-0.,  1.])
+    """
+    upper = np.diag(rates.clicked, 1)
+    lower = np.diag(rates.clicked, -1)
     with np.errstate(divide="ignore", invalid="ignore"):
         steps = np.log(lower) - np.log(upper)
     steps[~np.isfinite(steps)] = np.nan

@@ -1,27 +1,25 @@
 """Propensities estimated from impressions: check what the log can tell, fit, and say what was assumed."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
 from scipy.stats import norm
 
-from wayword.engines import Engine
-from wayword.errors import LogError
-from wayword.propensity import all_pairs, chain, likelihood, regression_em, strata
+from wayword.errors import WaywordError
+from wayword.propensity import all_pairs, chain, likelihood, regression_em
+from wayword.propensity.identifiability import LEAST_CLICKS, check, joined
 from wayword.propensity.power_law import FittedLaw, fitted_law
-from wayword.propensity.rank_groups import RankGroups, rank_groups
+from wayword.propensity.rank_groups import spans
 from wayword.propensity.rates import Rates
-from wayword.propensity.strata import Floats, Integers, Period, Rows, Strata
+from wayword.propensity.strata import Floats, Impressions, Integers, Period, Strata
+
+__all__ = ["METHODS", "Estimate", "Impressions", "Method", "Options", "estimate", "spans"]
 
 Method = Literal["likelihood", "chain", "all-pairs", "em"]
 METHODS: tuple[Method, ...] = get_args(Method)
-UNJOINED = 0.01
-"""Ranks that no clicked pair joins with rank 1 are extrapolated if they have at most this share of the clicks."""
-ENOUGH_SEARCHES = 50
-"""A table of fewer searches may have a click in each by chance."""
-DRAWS = {"chain": 100, "all-pairs": 50, "em": 20}
+DRAWS = {"chain": 100, "all-pairs": 50, "em": 10}
 """How often the comparison methods are fitted again, to queries drawn with replacement."""
 REDRAWN_ROUNDS = 40
 
@@ -37,39 +35,37 @@ class Options:
     level: float = 0.95
     seed: int = 0
 
-
-@dataclass(frozen=True)
-class Impressions:
-    """What is estimated from: strata, the impressions in them by search, and whether times are known."""
-
-    strata: Strata
-    rows: Rows
-    timed: bool
-
-    @classmethod
-    def of(cls, engine: Engine, period: Period) -> "Impressions":
-        """Read the engine's table `impressions`; one that cannot tell anything is refused."""
-        timed = bool(_number(engine, "SELECT count(time) AS n FROM impressions"))
-        strata.build(engine, period=period if timed else "none")
-        found = strata.read(engine)
-        rows = strata.read_rows(engine, found)
-        check(found, rows)
-        return cls(found, rows, timed)
+    def __post_init__(self) -> None:
+        if self.trust_bias and self.method != "em":
+            raise WaywordError(
+                f"Found trust bias with the method {self.method}; only the method em models it."
+            )
+        if self.monotone and self.method != "likelihood":
+            raise WaywordError(
+                f"Found a monotone curve of the method {self.method}; only likelihood fits one."
+            )
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """p of each rank with its interval; ranks above `last` are extrapolated by the law."""
+    """p of each rank that was shown, with its interval; those `by_law` have the power law fitted to the others."""
 
     method: Method
     ranks: Integers
     p: Floats
     low: Floats
     high: Floats
-    last: int
+    by_law: Integers
     law: FittedLaw
+    covariance: Floats = field(repr=False)
+    """Of log p at the ranks that are not by the law."""
     notes: list[str]
-    covariance: Floats
+    """What was counted and assumed, in sentences."""
+
+    @property
+    def last(self) -> int:
+        """The last rank with an estimate of its own."""
+        return self.law.last
 
     def table(self) -> pa.Table:
         """The columns rank, p, low, high."""
@@ -92,175 +88,120 @@ class Estimate:
             "propensity": self.table().to_pylist(),
             "alpha": self.law.alpha,
             "extrapolated_after_rank": self.last,
+            "extrapolated": self.by_law.tolist(),
             "notes": self.notes,
         }
 
 
-def check(found: Strata, rows: Rows) -> None:
-    """Refuse a table that says nothing about ranks, with the reason."""
-    impressions, clicks = found.shown.sum(), found.clicked.sum()
-    if not clicks:
-        raise LogError(
-            f"Found no click in {impressions:,.0f} impressions; expected some. Propensities are learned from which "
-            "ranks are clicked: give impressions with their clicks."
-        )
-    searches = len(rows.searches) - 1
-    clicked = np.add.reduceat(rows.clicked.astype(np.int64), rows.searches[:-1]) > 0
-    if searches >= ENOUGH_SEARCHES and clicked.all():
-        raise LogError(
-            f"Found a click in each of {searches:,} searches; expected also the searches without a click. Among clicked "
-            "searches alone, a result is seen more often where it was clicked, which hides how ranks differ. Export the "
-            'impressions of all searches, or set [propensity] source = "power" and look at the sensitivity to alpha.'
-        )
-    at_rank = found.at_ranks(found.clicked)
-    if np.count_nonzero(at_rank) == 1:
-        only = int(found.ranks[at_rank.argmax()])
-        raise LogError(
-            f"Found all {clicks:,.0f} clicks at rank {only}; expected clicks at several ranks. Check that `rank` is the "
-            "position at which the clicked result was shown."
-        )
-    if not len(found.moved().cells):
-        raise LogError(
-            "Found no query with a document that was shown at two ranks; expected some. Without rank changes, position "
-            "and relevance cannot be told apart: `wayword propensity plan` says which ranks to swap."
-        )
-
-
-def joined(found: Strata, groups: RankGroups) -> Integers:
-    """The ranks joined with rank 1, or an error that names the missing pairs of ranks."""
-    first, apart = groups.groups[0], sum(groups.shares[1:])
-    if first[0] == found.ranks[0] and apart <= UNJOINED:
-        return first
-    pairs = ", ".join(f"{a} and {b}" for a, b in groups.missing()[:10])
-    named = "; ".join(spans(group) for group in groups.groups[:6])
-    more = f" and {len(groups.groups) - 6} more" if len(groups.groups) > 6 else ""
-    raise LogError(
-        f"Found ranks in {len(groups.groups)} groups that no clicked result joins ({named}{more}); expected each rank to "
-        f"be joined with rank {found.ranks[0]}. Missing are results that were shown, and clicked, at both ranks of: "
-        f"{pairs}. `wayword propensity plan` says how long to swap them."
-    )
-
-
-def spans(ranks: Integers) -> str:
-    """Ranks in words.
-
-    >>> spans(np.array([1, 2, 3, 7]))
-    '1–3, 7'
-    """
-    cuts = np.flatnonzero(np.diff(ranks) > 1) + 1
-    parts = np.split(ranks, cuts)
-    return ", ".join(f"{part[0]}–{part[-1]}" if len(part) > 1 else f"{part[0]}" for part in parts)
-
-
 def estimate(data: Impressions, options: Options) -> Estimate:
-    """Estimate p by the method of the options."""
-    chosen = data.strata.informative()
-    groups = rank_groups(data.strata.take(chosen))
-    groups = replace(groups, clicks=_clicks(data.strata, groups))
-    ranks = data.strata.ranks if options.method == "em" else joined(data.strata, groups)
-    notes = _assumptions(data, options, chosen)
+    """Estimate p by the method of the options; impressions that cannot tell ranks apart are refused."""
+    check(data, options.period)
+    used = joined(data)
+    ranks = used.strata.ranks
     if options.method == "likelihood":
-        log_p, covariance = _by_likelihood(data, ranks, options)
+        fitted = likelihood.curve(used)
+        log_p, covariance = fitted.log_p, fitted.covariance
     else:
-        log_p, covariance = _by_other(data.strata.within(ranks), options)
+        log_p, covariance = _compared(data.strata.at(ranks), options)
     known = np.isfinite(log_p)
+    ranks, log_p, covariance = ranks[known], log_p[known], covariance[np.ix_(known, known)]
+    notes = [*_counted(data, used), *_assumed(data, options)]
     if not known.all():
-        notes.append(f"The method {options.method} says nothing about the ranks {spans(ranks[~known])}.")
-        ranks, log_p, covariance = ranks[known], log_p[known], covariance[np.ix_(known, known)]
-    return _with_intervals(data.strata, ranks, log_p, covariance, options, notes)
-
-
-def _clicks(found: Strata, groups: RankGroups) -> list[float]:
-    """The clicks of all strata at the ranks of each group."""
-    clicks = found.at_ranks(found.clicked)
-    return [float(clicks[np.searchsorted(found.ranks, group)].sum()) for group in groups.groups]
-
-
-def _by_likelihood(data: Impressions, ranks: Integers, options: Options) -> tuple[Floats, Floats]:
-    found, rows = data.strata, data.rows
-    if len(ranks) < len(found.ranks):
-        inside = np.isin(found.ranks[found.rank], ranks)
-        kept = inside[rows.cell]
-        lengths = np.diff(np.r_[0, np.cumsum(kept)][rows.searches])
-        some = np.bincount(found.owner[inside], minlength=len(found.cells)) > 0
-        rows = Rows(
-            np.r_[0, np.cumsum(lengths)],
-            (np.cumsum(some) - 1)[rows.stratum[kept]].astype(np.int32),
-            (np.cumsum(inside) - 1)[rows.cell[kept]].astype(np.int32),
-            rows.clicked[kept],
-        )
-        found = found.within(ranks)
-    chosen = found.informative()
-    fitted = likelihood.curve(found.take(chosen), rows.of_strata(found, chosen), monotone=options.monotone)
-    return fitted.log_p, fitted.covariance
-
-
-def _by_other(found: Strata, options: Options) -> tuple[Floats, Floats]:
-    """A comparison method, with the covariance over queries drawn with all their searches."""
-    if options.method == "em":
-        point = regression_em.fit(found, trust_bias=options.trust_bias).log_p
-    else:
-        found = found.moved()
-        point = _by_rates(options.method, found, None)
-    rng = np.random.default_rng(options.seed)
-    drawn = []
-    for _ in range(DRAWS[options.method]):
-        weight = rng.poisson(1.0, int(found.query.max()) + 1).astype(np.float64)[found.query]
-        if options.method == "em":
-            fitted = regression_em.fit(
-                found, trust_bias=options.trust_bias, weight=weight, rounds=REDRAWN_ROUNDS
-            )
-            drawn.append(fitted.log_p)
-        else:
-            drawn.append(_by_rates(options.method, found, weight))
-    covariance = np.ma.cov(np.ma.masked_invalid(np.array(drawn)), rowvar=False).filled(np.nan)
-    return point, np.atleast_2d(covariance)
-
-
-def _by_rates(method: Method, found: Strata, weight: Floats | None) -> Floats:
-    return (chain if method == "chain" else all_pairs).fit(Rates.of(found, weight))
-
-
-def _with_intervals(
-    found: Strata, ranks: Integers, log_p: Floats, covariance: Floats, options: Options, notes: list[str]
-) -> Estimate:
-    error = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    width = norm.ppf((1 + options.level) / 2) * error
-    p, low, high = np.exp(log_p), np.exp(log_p - width), np.exp(log_p + width)
-    if options.monotone:
-        low = np.minimum(np.maximum.accumulate(low[::-1])[::-1], p)
-        high = np.maximum(np.minimum.accumulate(high), p)
-    notes += _rises(ranks, log_p, covariance)
-    law = fitted_law(ranks, log_p, error, options.level)
-    result = Estimate(options.method, ranks, p, low, high, int(ranks[-1]), law, notes, covariance)
-    missing = np.setdiff1d(found.ranks, ranks)
-    if len(missing):
         notes.append(
-            f"Ranks {spans(missing)} have too few clicks to be joined with the others; they have the power law fitted "
-            f"to ranks {spans(ranks[1:])}: {law.formula}."
+            f"The method {options.method} says nothing about the ranks {spans(used.strata.ranks[~known])}."
         )
-        every = result.at(found.ranks)
-        columns = (every[name].to_numpy() for name in ("p", "low", "high"))
-        result = Estimate(options.method, found.ranks, *columns, result.last, law, notes, covariance)
-    return result
+    notes += _rises(ranks, log_p, covariance)
+    monotone = likelihood.fit_monotone(used.strata, log_p) if options.monotone else None
+    return _with_law(data.strata, options, ranks, log_p, covariance, notes, monotone)
 
 
-def _assumptions(data: Impressions, options: Options, chosen: Integers) -> list[str]:
-    clicks, searches = data.strata.take(chosen).clicked.sum(), len(data.rows.searches) - 1
-    counted = (
-        f"{data.strata.shown.sum():,.0f} impressions in {searches:,} searches with {data.strata.clicked.sum():,.0f} "
-        f"clicks; {clicks:,.0f} of them on {len(chosen):,} results that were shown at several ranks"
+def _compared(strata: Strata, options: Options) -> tuple[Floats, Floats]:
+    """log p by a method for comparison, with the covariance over queries drawn with all their searches."""
+    rng = np.random.default_rng(options.seed)
+    if options.method != "em":
+        strata = strata.select(strata.moved())
+
+    def fitted(weight: Floats | None) -> Floats:
+        if options.method == "em":
+            rounds = regression_em.ROUNDS if weight is None else REDRAWN_ROUNDS
+            return regression_em.fit(
+                strata, trust_bias=options.trust_bias, weight=weight, rounds=rounds
+            ).log_p
+        return (chain if options.method == "chain" else all_pairs).fit(Rates.of(strata, weight))
+
+    queries = int(strata.query.max()) + 1
+    drawn = np.array(
+        [
+            fitted(rng.poisson(1.0, queries).astype(np.float64)[strata.query])
+            for _ in range(DRAWS[options.method])
+        ]
     )
-    if options.method == "em":
-        return [f"{counted}.", "Relevance is assumed to follow from the query and the document separately."]
-    if options.period == "none" or not data.timed:
-        reason = "as asked" if data.timed else "as the table has no times"
-        within = f"over the whole log, {reason}"
-    else:
-        within = f"within a {options.period}"
+    whole = drawn[:, np.isfinite(drawn).mean(axis=0) > 0.5]
+    known = np.isfinite(drawn).mean(axis=0) > 0.5
+    covariance = np.full((len(known), len(known)), np.nan)
+    covariance[np.ix_(known, known)] = np.cov(whole[np.isfinite(whole).all(axis=1)], rowvar=False)
+    log_p = fitted(None)
+    log_p[~known] = np.nan
+    return log_p, covariance
+
+
+def _with_law(
+    strata: Strata,
+    options: Options,
+    ranks: Integers,
+    log_p: Floats,
+    covariance: Floats,
+    notes: list[str],
+    monotone: Floats | None,
+) -> Estimate:
+    """Intervals of the estimates, and the power law for the other ranks that were shown."""
+    error = np.sqrt(np.diag(covariance))
+    width = norm.ppf((1 + options.level) / 2) * error
+    low, high = log_p - width, log_p + width
+    if monotone is not None:
+        log_p = monotone
+        low = np.minimum(np.maximum.accumulate(low[::-1])[::-1], log_p)
+        high = np.maximum(np.minimum.accumulate(high), log_p)
+    law = fitted_law(ranks, log_p, error, options.level, covariance=covariance)
+    own = Estimate(
+        options.method, ranks, np.exp(log_p), np.exp(low), np.exp(high), ranks[:0], law, covariance, notes
+    )
+    others = np.setdiff1d(strata.ranks, ranks)
+    if len(others):
+        notes.append(
+            f"The ranks {spans(others)} have too few clicks on results that were shown at other ranks too (fewer than "
+            f"{LEAST_CLICKS}): they have the power law fitted to the other ranks, {law.formula}."
+        )
+    never = np.setdiff1d(np.arange(1, strata.ranks[-1]), strata.ranks)
+    if len(never):
+        notes.append(
+            f"The ranks {spans(never)} were never shown. Where they are needed, they have the power law too."
+        )
+    every = own.at(strata.ranks)
+    p, low, high = (every[name].to_numpy() for name in ("p", "low", "high"))
+    return Estimate(options.method, strata.ranks, p, low, high, others, law, covariance, notes)
+
+
+def _counted(data: Impressions, used: Impressions) -> list[str]:
+    clicks, strata = used.strata.clicked.sum(), data.strata
     return [
-        f"{counted}.",
-        f"Ranks are compared {within}: it is assumed that the rank of a result does not change with its relevance there.",
+        f"{strata.shown.sum():,.0f} impressions in {len(data.rows):,} searches with {strata.clicked.sum():,.0f} "
+        f"clicks; {clicks:,.0f} of these are on results that were shown at several ranks."
+    ]
+
+
+def _assumed(data: Impressions, options: Options) -> list[str]:
+    if options.method == "em":
+        return [
+            "Relevance is assumed to be a sum of a part of the query and a part of the document (in log-odds)."
+        ]
+    within = f"within a {options.period}"
+    if options.period == "none" or data.days is None:
+        within = f"over the whole log, {'as it has no times' if data.days is None else 'as asked'}"
+    return [
+        f"Ranks are compared {within}: it is assumed that the rank of a result does not change with its relevance "
+        "there, nor because it was clicked, and that a click depends on rank and relevance alone, not on "
+        "other clicks (`wayword propensity compare` looks at that)."
     ]
 
 
@@ -273,9 +214,6 @@ def _rises(ranks: Integers, log_p: Floats, covariance: Floats) -> list[str]:
         return []
     where = ", ".join(f"{ranks[i]} to {ranks[i + 1]}" for i in places[:5])
     return [
-        f"p rises by more than chance from rank {where}: the layout draws attention there, or ranks change with relevance."
+        f"p rises by more than chance from rank {where}: the layout draws attention there, or ranks change with "
+        "relevance."
     ]
-
-
-def _number(engine: Engine, sql: str) -> int:
-    return int(engine.arrow(sql)["n"][0].as_py())

@@ -5,8 +5,6 @@ rank 2, p[2] is 0 as far as the log says. So a rank belongs to a group if it can
 over steps from a rank at which a stratum was shown to one at which it was clicked.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
@@ -14,30 +12,26 @@ from scipy.sparse.csgraph import connected_components
 from wayword.propensity.strata import Floats, Integers, Strata
 
 
-@dataclass(frozen=True)
-class RankGroups:
-    """The ranks of each group, the largest share of clicks first, and the clicks of each rank."""
-
-    groups: list[Integers]
-    clicks: list[float]
-    """The clicks at each group's ranks, also of strata that were shown at one rank only."""
-
-    @property
-    def shares(self) -> list[float]:
-        """The share of all clicks at each group's ranks."""
-        total = sum(self.clicks)
-        return [clicks / total if total else 0.0 for clicks in self.clicks]
-
-    def missing(self) -> list[tuple[int, int]]:
-        """Pairs of ranks, one of each group and the nearest of the first group, that would join all groups."""
-        first, *others = self.groups
-        return [_nearest(first, other) for other in others]
+def rank_groups(strata: Strata) -> list[Integers]:
+    """Group the ranks of the strata; the group of the first rank comes first, the others by their clicks."""
+    label = connected_components(steps(strata) > 0, directed=True, connection="strong")[1]
+    clicks = np.bincount(label, strata.by_rank(strata.clicked))
+    clicks[label[0]] = np.inf
+    return [strata.ranks[label == group] for group in np.argsort(-clicks, kind="stable")]
 
 
-def _nearest(first: Integers, second: Integers) -> tuple[int, int]:
-    """The two closest ranks.
+def steps(strata: Strata) -> Floats:
+    """How many clicks at rank b (columns) have strata that were also shown at rank a (rows)."""
+    shape = (len(strata.cells), len(strata.ranks))
+    at = csr_array((np.ones(len(strata.rank)), strata.rank, strata.cells.offsets), shape=shape)
+    clicked = csr_array((strata.clicked, strata.rank, strata.cells.offsets), shape=shape)
+    return np.asarray((at.T @ clicked).toarray(), np.float64)
 
-    >>> _nearest(np.array([1, 2, 3]), np.array([7, 9]))
+
+def nearest(first: Integers, second: Integers) -> tuple[int, int]:
+    """The two closest ranks of two groups.
+
+    >>> nearest(np.array([1, 2, 3]), np.array([7, 9]))
     (3, 7)
     """
     distance = np.abs(first[:, None] - second)
@@ -45,20 +39,11 @@ def _nearest(first: Integers, second: Integers) -> tuple[int, int]:
     return int(first[i]), int(second[j])
 
 
-def rank_groups(strata: Strata) -> RankGroups:
-    """Group the ranks of the strata."""
-    label = connected_components(steps(strata) > 0, directed=True, connection="strong")[1]
-    clicks = strata.at_ranks(strata.clicked)
-    by_clicks = np.argsort(-np.bincount(label, clicks), kind="stable")
-    groups = [np.flatnonzero(label == group) for group in by_clicks]
-    return RankGroups(
-        [strata.ranks[group] for group in groups], [float(clicks[group].sum()) for group in groups]
-    )
+def spans(ranks: Integers) -> str:
+    """Ranks in words.
 
-
-def steps(strata: Strata) -> csr_array:
-    """How many clicks at rank b (columns) have strata that were also shown at rank a (rows)."""
-    shape = (len(strata.cells), len(strata.ranks))
-    at = csr_array((np.ones(len(strata.rank)), strata.rank, strata.cells.offsets), shape=shape)
-    clicked: Floats = strata.clicked
-    return at.T @ csr_array((clicked, strata.rank, strata.cells.offsets), shape=shape)
+    >>> spans(np.array([1, 2, 3, 7]))
+    '1–3, 7'
+    """
+    parts = np.split(ranks, np.flatnonzero(np.diff(ranks) > 1) + 1)
+    return ", ".join(f"{part[0]}–{part[-1]}" if len(part) > 1 else f"{part[0]}" for part in parts)

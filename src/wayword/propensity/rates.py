@@ -19,13 +19,12 @@ class Rates:
     @classmethod
     def of(cls, strata: Strata, weight: Floats | None = None) -> "Rates":
         """Sum the rates of the strata, each counted `weight` times."""
-        weight = np.ones(len(strata.cells)) if weight is None else weight
+        each = np.ones(len(strata.rank)) if weight is None else weight[strata.owner]
         shape = (len(strata.cells), len(strata.ranks))
 
         def matrix(values: Floats) -> csr_array:
             return csr_array((values, strata.rank, strata.cells.offsets), shape=shape)
 
-        rate, each = strata.clicked / strata.shown, weight[strata.owner]
-        at = matrix(np.ones(len(rate)))
-        clicked = (matrix(rate * each).T @ at).toarray()
-        return cls(clicked, (matrix((1 - rate) * each).T @ at).toarray())
+        rate, at = strata.clicked / strata.shown, matrix(np.ones(len(each)))
+        clicked, skipped = ((matrix(values * each).T @ at).toarray() for values in (rate, 1 - rate))
+        return cls(clicked, skipped)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from wayword.propensity.strata import Floats, Integers, Strata
+from wayword.propensity.strata import Floats, Strata
 
 ROUNDS = 200
 CHANGE = 1e-4
@@ -44,19 +44,19 @@ def fit(
     """Fit the click rates to all strata, each counted `weight` times."""
     each = np.ones(len(strata.cells)) if weight is None else weight
     shown, clicked = strata.shown * each[strata.owner], strata.clicked * each[strata.owner]
-    regression = _Regression.of(strata, each)
-    at_rank = np.maximum(strata.at_ranks(shown), 1e-300)
+    regression = _Regression(strata, each)
+    at_rank = np.maximum(strata.by_rank(shown), 1e-300)
     overall = clicked.sum() / max(shown.sum(), 1e-300)
     gamma = np.full(len(strata.cells), np.clip(2 * overall, 0.05, 0.5))
     rates = ClickRates(
-        np.clip(strata.at_ranks(clicked) / at_rank / gamma[0], 0.05, 0.9), np.zeros(len(strata.ranks))
+        np.clip(strata.by_rank(clicked) / at_rank / gamma[0], 0.05, 0.9), np.zeros(len(strata.ranks))
     )
     if trust_bias:
         rates = ClickRates(rates.relevant, rates.relevant / 10)
     for _ in range(rounds):
         before = rates.log_p
         rates, relevant = _step(strata, shown, clicked, gamma, rates, trust_bias)
-        gamma = regression.step(np.bincount(strata.owner, relevant, len(strata.cells)))
+        gamma = regression.step(strata.by_stratum(relevant))
         if np.abs(rates.log_p - before).max() < CHANGE:
             break
     return rates
@@ -72,48 +72,37 @@ def _step(
     relevant_clicked = clicked * high * g / rate
     relevant_skipped = skipped * (1 - high) * g / (1 - rate)
     if trust_bias:
-        relevant = strata.at_ranks(relevant_clicked + relevant_skipped)
-        others = strata.at_ranks(shown) - relevant
+        relevant = strata.by_rank(relevant_clicked + relevant_skipped)
+        others = strata.by_rank(shown) - relevant
         return ClickRates(
-            np.clip(strata.at_ranks(relevant_clicked) / np.maximum(relevant, 1e-300), LEAST, MOST),
-            np.clip(strata.at_ranks(clicked - relevant_clicked) / np.maximum(others, 1e-300), LEAST, MOST),
+            np.clip(strata.by_rank(relevant_clicked) / np.maximum(relevant, 1e-300), LEAST, MOST),
+            np.clip(strata.by_rank(clicked - relevant_clicked) / np.maximum(others, 1e-300), LEAST, MOST),
         ), relevant_clicked + relevant_skipped
-    looked = strata.at_ranks(clicked + skipped * high * (1 - g) / (1 - rate))
+    looked = strata.by_rank(clicked + skipped * high * (1 - g) / (1 - rate))
     rates = ClickRates(
-        np.clip(looked / np.maximum(strata.at_ranks(shown), 1e-300), LEAST, MOST), np.zeros(len(strata.ranks))
+        np.clip(looked / np.maximum(strata.by_rank(shown), 1e-300), LEAST, MOST), np.zeros(len(strata.ranks))
     )
     return rates, relevant_clicked + relevant_skipped
 
 
-@dataclass
 class _Regression:
     """Logistic regression on the query and the document, improved by one block of Newton steps at a time."""
 
-    query: Integers
-    document: Integers
-    total: Floats
-    constant: float
-    by_query: Floats
-    by_document: Floats
+    def __init__(self, strata: Strata, weight: Floats) -> None:
+        self._total = weight * strata.by_stratum(strata.shown)
+        self._members = (np.zeros(len(self._total), np.int64), strata.query, strata.document)
+        self._values = [np.zeros(int(member.max(initial=0)) + 1) for member in self._members]
+        self._values[0][0] = -1.0
 
-    @classmethod
-    def of(cls, strata: Strata, weight: Floats) -> "_Regression":
-        total = weight * np.bincount(strata.owner, strata.shown, len(strata.cells))
-        queries, documents = (int(each.max(initial=-1)) + 1 for each in (strata.query, strata.document))
-        return cls(strata.query, strata.document, total, -1.0, np.zeros(queries), np.zeros(documents))
-
-    @property
-    def _log_odds(self) -> Floats:
-        return np.asarray(self.constant + self.by_query[self.query] + self.by_document[self.document])
+    def _gamma(self) -> Floats:
+        parts = zip(self._values, self._members, strict=True)
+        return np.asarray(expit(sum(values[member] for values, member in parts)), np.float64)
 
     def step(self, relevant: Floats) -> Floats:
         """Move each block of parameters by a Newton step towards the expected numbers; return γ of each stratum."""
-        for block, member in ((None, None), (self.by_query, self.query), (self.by_document, self.document)):
-            gamma = expit(self._log_odds)
-            missed, curvature = relevant - self.total * gamma, self.total * gamma * (1 - gamma)
-            if block is None or member is None:
-                self.constant += float(np.clip(missed.sum() / max(curvature.sum(), 1e-9), -1, 1))
-                continue
-            gradient = np.bincount(member, missed, len(block)) - RIDGE * block
-            block += np.clip(gradient / (np.bincount(member, curvature, len(block)) + RIDGE), -1, 1)
-        return np.clip(expit(self._log_odds), LEAST, MOST)
+        for place, member in enumerate(self._members):
+            gamma, values, ridge = self._gamma(), self._values[place], RIDGE * (place > 0)
+            gradient = np.bincount(member, relevant - self._total * gamma, len(values)) - ridge * values
+            curvature = np.bincount(member, self._total * gamma * (1 - gamma), len(values)) + ridge
+            self._values[place] = values + np.clip(gradient / np.maximum(curvature, LEAST), -1, 1)
+        return np.clip(self._gamma(), LEAST, MOST)

@@ -5,8 +5,9 @@ experiment form one stratum for each label `swap`: which of the documents stood 
 that relevance is the same on average.
 """
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +16,15 @@ from wayword.engines import Engine
 from wayword.store.compressed_rows import CompressedRows
 
 Period = Literal["none", "day", "week", "month"]
+PERIODS: tuple[Period, ...] = get_args(Period)
 DAYS = {"day": 1, "week": 7, "month": 30}
 MICROSECONDS = 86_400_000_000
+"""Of a day."""
 _KEY = ("query", "document", "period", "swap")
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -36,118 +40,135 @@ class Strata:
     """The number of each stratum's query."""
     document: Integers
 
-    @property
+    @cached_property
     def owner(self) -> Integers:
         """The stratum of each cell."""
         return self.cells.owner
 
     @property
-    def rank(self) -> NDArray[np.int64]:
+    def rank(self) -> Integers:
         """The place in `ranks` of each cell."""
         return self.cells.values
 
     @property
     def clicks(self) -> Floats:
         """The clicks of each stratum."""
-        return np.bincount(self.owner, self.clicked, len(self.cells))
+        return self.by_stratum(self.clicked)
 
-    def at_ranks(self, values: Floats) -> Floats:
+    def by_stratum(self, values: Floats) -> Floats:
+        """Sum values of cells by stratum."""
+        return _sum(self.owner, values, len(self.cells))
+
+    def by_rank(self, values: Floats) -> Floats:
         """Sum values of cells by rank."""
-        return np.bincount(self.rank, values, len(self.ranks))
+        return _sum(self.rank, values, len(self.ranks))
 
-    def take(self, strata: Integers) -> "Strata":
-        """Some of the strata, at the same ranks."""
-        starts = self.cells.offsets[strata]
-        lengths = self.cells.lengths[strata]
-        places = np.repeat(starts - np.r_[0, np.cumsum(lengths)[:-1]], lengths) + np.arange(lengths.sum())
-        return Strata(
-            self.ranks,
-            CompressedRows.from_lengths(self.rank[places], lengths),
-            self.shown[places],
-            self.clicked[places],
-            self.query[strata],
-            self.document[strata],
-        )
-
-    def within(self, ranks: Integers) -> "Strata":
-        """The cells at some of the ranks; strata without any are left out."""
-        kept = np.isin(self.ranks[self.rank], ranks)
-        lengths = np.bincount(self.owner[kept], minlength=len(self.cells))
+    def select(self, kept: Flags) -> "Strata":
+        """Some of the cells, at the same ranks; strata without any are left out."""
+        lengths = np.bincount(self.owner[kept], minlength=len(self.cells)).astype(np.int64)
         some = lengths > 0
         return Strata(
-            ranks,
-            CompressedRows.from_lengths(
-                np.searchsorted(ranks, self.ranks[self.rank[kept]]), lengths[some].astype(np.int64)
-            ),
+            self.ranks,
+            CompressedRows.from_lengths(self.rank[kept], lengths[some]),
             self.shown[kept],
             self.clicked[kept],
             self.query[some],
             self.document[some],
         )
 
-    def counted(self, rows: "Rows") -> "Strata":
-        """The same strata with the impressions and clicks of these rows only."""
-        shown = np.bincount(rows.cell, minlength=len(self.shown)).astype(np.float64)
-        clicked = np.bincount(rows.cell, rows.clicked, len(self.shown))
-        kept = shown > 0
-        lengths = np.bincount(self.owner[kept], minlength=len(self.cells)).astype(np.int64)
-        some = lengths > 0
-        return Strata(
-            self.ranks,
-            CompressedRows.from_lengths(self.rank[kept], lengths[some]),
-            shown[kept],
-            clicked[kept],
-            self.query[some],
-            self.document[some],
-        )
+    def at(self, ranks: Integers) -> "Strata":
+        """The cells at some of the ranks, and only these ranks."""
+        chosen = self.select(np.isin(self.ranks, ranks)[self.rank])
+        places = np.searchsorted(ranks, self.ranks[chosen.rank])
+        return replace(chosen, ranks=ranks, cells=CompressedRows(chosen.cells.offsets, places))
 
-    def moved(self) -> "Strata":
-        """The strata that were shown at several ranks."""
-        return self.take(np.flatnonzero(self.cells.lengths > 1))
+    def moved(self) -> Flags:
+        """The cells of strata that were shown at several ranks."""
+        return np.repeat(self.cells.lengths > 1, self.cells.lengths)
 
-    def informative(self) -> Integers:
-        """The strata that were shown at several ranks and clicked: no other says how ranks differ."""
-        return np.flatnonzero((self.cells.lengths > 1) & (self.clicks > 0))
+    def informative(self) -> Flags:
+        """The cells of strata that were shown at several ranks and clicked: no other says how ranks differ."""
+        return np.repeat((self.cells.lengths > 1) & (self.clicks > 0), self.cells.lengths)
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Impressions, ordered by search: the stratum, its cell, and whether it was clicked."""
+    """Impressions, ordered by search and rank: the cell of each, and whether it was clicked."""
 
     searches: Integers
     """Offsets of the searches' rows."""
-    stratum: NDArray[np.int32]
-    cell: NDArray[np.int32]
-    clicked: NDArray[np.bool_]
+    cell: Integers
+    clicked: Flags
 
-    def of_strata(self, strata: Strata, chosen: Integers) -> "Rows":
-        """The impressions of some of the strata, numbered as `strata.take(chosen)` numbers them."""
-        kept = np.zeros(len(strata.cells), np.bool_)
-        kept[chosen] = True
-        of_cell, of_row = kept[strata.owner], kept[self.stratum]
-        lengths = np.diff(np.r_[0, np.cumsum(of_row)][self.searches])
+    def __len__(self) -> int:
+        """The number of searches."""
+        return len(self.searches) - 1
+
+    @cached_property
+    def search(self) -> Integers:
+        """The search of each row."""
+        return np.repeat(np.arange(len(self)), np.diff(self.searches))
+
+    def select(self, kept: Flags) -> "Rows":
+        """The rows of some cells, numbered as `Strata.select` numbers them; every search stays."""
+        row = kept[self.cell]
         return Rows(
-            np.r_[0, np.cumsum(lengths)],
-            (np.cumsum(kept) - 1)[self.stratum[of_row]].astype(np.int32),
-            (np.cumsum(of_cell) - 1)[self.cell[of_row]].astype(np.int32),
-            self.clicked[of_row],
+            np.r_[0, np.cumsum(row)][self.searches], (np.cumsum(kept) - 1)[self.cell[row]], self.clicked[row]
         )
 
-    def take(self, searches: Integers) -> "Rows":
-        """Some of the searches."""
-        lengths = np.diff(self.searches)[searches]
-        starts = np.r_[0, np.cumsum(lengths)]
-        places = np.repeat(self.searches[searches] - starts[:-1], lengths) + np.arange(starts[-1])
-        return Rows(starts, self.stratum[places], self.cell[places], self.clicked[places])
+
+@dataclass(frozen=True)
+class Impressions:
+    """What is estimated from: strata, the rows in them by search, and the days between the first and the last."""
+
+    strata: Strata
+    rows: Rows
+    days: float | None = None
+    """None where the table has no times."""
+
+    @classmethod
+    def of(cls, engine: Engine, period: Period = "week") -> "Impressions":
+        """Read the engine's table `impressions` (search_id, query, document, rank, clicked, time, swap)."""
+        times = engine.arrow("SELECT min(time) AS first, max(time) AS last FROM impressions").to_pylist()[0]
+        if times["first"] is None:
+            return cls(*_read(engine, "none"))
+        return cls(*_read(engine, period), (times["last"] - times["first"]) / MICROSECONDS)
+
+    def select(self, kept: Flags) -> "Impressions":
+        """Only some of the cells."""
+        return replace(self, strata=self.strata.select(kept), rows=self.rows.select(kept))
+
+    def at(self, ranks: Integers) -> "Impressions":
+        """Only the cells at some of the ranks."""
+        kept = np.isin(self.strata.ranks, ranks)[self.strata.rank]
+        return replace(self, strata=self.strata.at(ranks), rows=self.rows.select(kept))
+
+    def informative(self) -> "Impressions":
+        """Only the strata that say how ranks differ."""
+        return self.select(self.strata.informative())
+
+    def of_searches(self, chosen: Flags) -> "Impressions":
+        """Only some of the searches: their impressions and clicks are counted again."""
+        row = chosen[self.rows.search]
+        cell, clicked = self.rows.cell[row], self.rows.clicked[row]
+        cells = len(self.strata.shown)
+        counted = replace(
+            self.strata,
+            shown=np.bincount(cell, minlength=cells).astype(np.float64),
+            clicked=_sum(cell, clicked, cells),
+        )
+        lengths = np.diff(self.rows.searches)[chosen]
+        rows = Rows(np.r_[0, np.cumsum(lengths)], cell, clicked)
+        return replace(self, strata=counted, rows=rows).select(counted.shown > 0)
 
 
-def build(engine: Engine, *, period: Period = "week") -> None:
-    """Steps `cells` and `strata`. Needs `impressions` (search_id, query, document, rank, clicked, time, swap)."""
+def _read(engine: Engine, period: Period) -> tuple[Strata, Rows]:
+    """Number searches and strata in the engine; count their cells as arrays."""
     moment = "0" if period == "none" else f"coalesce(floor(time / {DAYS[period] * MICROSECONDS}), -1)"
     engine.step(
         "keyed",
         f"""
-        SELECT search_id, rank, CAST(clicked AS INTEGER) AS clicked, coalesce(swap, '') AS swap,
+        SELECT search_id, rank, clicked, coalesce(swap, '') AS swap,
                CASE WHEN swap IS NULL THEN CAST(query AS VARCHAR) ELSE '' END AS query,
                CASE WHEN swap IS NULL THEN CAST(document AS VARCHAR) ELSE '' END AS document,
                CAST({moment} AS BIGINT) AS period
@@ -156,64 +177,66 @@ def build(engine: Engine, *, period: Period = "week") -> None:
     )
     key = ", ".join(_KEY)
     engine.step(
-        "cells",
-        f"SELECT {key}, rank, count(*) AS shown, sum(clicked) AS clicked FROM keyed GROUP BY {key}, rank",
+        "strata",
+        f"""
+        SELECT {key}, row_number() OVER (ORDER BY {key}) - 1 AS stratum,
+               dense_rank() OVER (ORDER BY query) - 1 AS query_number,
+               dense_rank() OVER (ORDER BY document) - 1 AS document_number
+        FROM (SELECT DISTINCT {key} FROM keyed) AS keys
+        """,
     )
     engine.step(
-        "strata",
-        f"SELECT row_number() OVER (ORDER BY {key}) - 1 AS stratum, {key} FROM cells GROUP BY {key}",
+        "shown_searches",
+        "SELECT search_id, row_number() OVER (ORDER BY search_id) - 1 AS search FROM keyed GROUP BY search_id",
     )
-
-
-def read(engine: Engine) -> Strata:
-    """The arrays of `cells`."""
-    for name in ("query", "document"):
-        engine.step(
-            f"{name}_numbers",
-            f"SELECT {name}, row_number() OVER (ORDER BY {name}) - 1 AS number FROM strata GROUP BY {name}",
-        )
-    same = " AND ".join(f"s.{name} = c.{name}" for name in _KEY)
     rows = engine.arrow(
         f"""
-        SELECT s.stratum, c.rank, c.shown, c.clicked FROM cells AS c JOIN strata AS s ON {same}
-        ORDER BY s.stratum, c.rank
+        SELECT n.search, s.stratum, k.rank, k.clicked
+        FROM keyed AS k JOIN strata AS s ON {" AND ".join(f"s.{name} = k.{name}" for name in _KEY)}
+        JOIN shown_searches AS n ON n.search_id = k.search_id ORDER BY n.search, k.rank, s.stratum
         """
     )
-    named = engine.arrow(
-        """
-        SELECT q.number AS query, d.number AS document FROM strata AS s JOIN query_numbers AS q ON q.query = s.query
-        JOIN document_numbers AS d ON d.document = s.document ORDER BY s.stratum
-        """
-    )
-    ranks, place = np.unique(rows["rank"].to_numpy(), return_inverse=True)
-    lengths = np.bincount(rows["stratum"].to_numpy(), minlength=named.num_rows)
-    return Strata(
-        ranks.astype(np.int64),
-        CompressedRows.from_lengths(place.astype(np.int64), lengths.astype(np.int64)),
-        rows["shown"].to_numpy().astype(np.float64),
-        rows["clicked"].to_numpy().astype(np.float64),
-        named["query"].to_numpy().astype(np.int64),
-        named["document"].to_numpy().astype(np.int64),
-    )
-
-
-def read_rows(engine: Engine, strata: Strata) -> Rows:
-    """The impressions of `keyed`, by search."""
-    same = " AND ".join(f"s.{name} = k.{name}" for name in _KEY)
-    rows = engine.arrow(
-        f"""
-        SELECT dense_rank() OVER (ORDER BY k.search_id) - 1 AS search, s.stratum, k.rank, k.clicked
-        FROM keyed AS k JOIN strata AS s ON {same} ORDER BY search, s.stratum, k.rank
-        """
-    )
-    stratum = rows["stratum"].to_numpy().astype(np.int64)
-    width = len(strata.ranks)
-    place = np.searchsorted(strata.ranks, rows["rank"].to_numpy())
-    cell = np.searchsorted(strata.owner * width + strata.rank, stratum * width + place)
-    lengths = np.bincount(rows["search"].to_numpy())
-    return Rows(
-        np.r_[0, np.cumsum(lengths)],
-        stratum.astype(np.int32),
-        cell.astype(np.int32),
+    named = engine.arrow("SELECT query_number, document_number FROM strata ORDER BY stratum")
+    return counted(
+        rows["search"].to_numpy(),
+        rows["stratum"].to_numpy(),
+        rows["rank"].to_numpy(),
         rows["clicked"].to_numpy().astype(np.bool_),
+        query=named["query_number"].to_numpy().astype(np.int64),
+        document=named["document_number"].to_numpy().astype(np.int64),
     )
+
+
+def counted(
+    search: Integers,
+    stratum: Integers,
+    rank: Integers,
+    clicked: Flags,
+    *,
+    query: Integers,
+    document: Integers,
+) -> tuple[Strata, Rows]:
+    """Count the cells of impressions that are ordered by search; query and document are those of the strata.
+
+    >>> search, names = np.array([0, 0, 1]), {"query": np.array([5, 5]), "document": np.array([8, 9])}
+    >>> found, _ = counted(search, np.array([0, 1, 0]), np.array([1, 2, 2]), np.array([False, False, True]), **names)
+    >>> found.ranks[found.rank].tolist(), found.shown.tolist(), found.clicked.tolist()
+    ([1, 2, 2], [1.0, 1.0, 1.0], [0.0, 1.0, 0.0])
+    """
+    ranks = np.unique(rank).astype(np.int64)
+    key = stratum.astype(np.int64) * len(ranks) + np.searchsorted(ranks, rank)
+    cells, cell = np.unique(key, return_inverse=True)
+    lengths = np.bincount(cells // len(ranks), minlength=len(query)).astype(np.int64)
+    strata = Strata(
+        ranks,
+        CompressedRows.from_lengths(cells % len(ranks), lengths),
+        np.bincount(cell, minlength=len(cells)).astype(np.float64),
+        _sum(cell, clicked, len(cells)),
+        query,
+        document,
+    )
+    return strata, Rows(np.r_[0, np.cumsum(np.bincount(search))].astype(np.int64), cell, clicked)
+
+
+def _sum(place: Integers, values: Floats | Flags, size: int) -> Floats:
+    return np.bincount(place, values, size).astype(np.float64, copy=False)

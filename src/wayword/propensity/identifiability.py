@@ -1,0 +1,104 @@
+"""What impressions can tell about ranks: a table that cannot tell them apart is refused with the reason."""
+
+import numpy as np
+
+from wayword.errors import LogError
+from wayword.propensity.rank_groups import nearest, rank_groups, spans
+from wayword.propensity.strata import Flags, Impressions, Integers, Period, Strata
+
+LEAST_CLICKS = 5
+"""A rank with fewer clicks on results that were shown at other ranks too has no estimate of its own."""
+APART, APART_TOGETHER = 0.05, 1 / 3
+"""A group of ranks that is not joined with rank 1 may have this share of the clicks, and all such groups that share."""
+ENOUGH_SEARCHES = 50
+"""A table of fewer searches may have a click in each by chance."""
+CLICKED_SEARCHES = 0.98
+"""A larger share of searches with a click means that the others were left out."""
+PLAN = "`wayword propensity plan` says which ranks to swap"
+BAND = 'Else set [propensity] source = "power": `wayword evaluate` says whether its verdict depends on alpha'
+
+
+def check(data: Impressions, period: Period = "none") -> None:
+    """Raise `LogError` for a table that says nothing about ranks."""
+    strata, searches = data.strata, len(data.rows)
+    impressions, clicks = int(strata.shown.sum()), int(strata.clicked.sum())
+    if searches == 1:
+        raise LogError(f"Found one search with {impressions:,} impressions; expected many searches.")
+    if not clicks:
+        raise LogError(
+            f"Found no click in {impressions:,} impressions; expected some. Propensities are learned from which ranks "
+            "are clicked: give impressions with their clicks."
+        )
+    if clicks == impressions:
+        raise LogError(
+            f"Found {clicks:,} clicks and no impression without a click; expected everything that each search showed. "
+            f"Export the results that were not clicked too. {BAND}."
+        )
+    some = clicked_searches(data)
+    if searches >= ENOUGH_SEARCHES and some.mean() > CLICKED_SEARCHES:
+        raise LogError(
+            f"Found a click in {some.sum():,} of {searches:,} searches; expected also the searches without a click. "
+            "Among clicked searches alone a result counts as seen more often where it was clicked, which hides how "
+            f"ranks differ. Export the impressions of all searches. {BAND}."
+        )
+    at_rank = strata.by_rank(strata.clicked)
+    if np.count_nonzero(at_rank) == 1:
+        raise LogError(
+            f"Found all {clicks:,} clicks at rank {strata.ranks[at_rank.argmax()]}; expected clicks at several ranks. "
+            "Check that `rank` is the position at which the clicked result was shown."
+        )
+    if not strata.moved().any():
+        within = (
+            ""
+            if period == "none" or data.days is None
+            else f" within a {period} (`--period none` looks at all)"
+        )
+        raise LogError(
+            f"Found no query with a document that was shown at two ranks{within}; expected some. Without rank "
+            f"changes, position and relevance cannot be told apart: {PLAN}. {BAND}."
+        )
+
+
+def clicked_searches(data: Impressions) -> Flags:
+    """Whether each search has a click."""
+    return np.bincount(data.rows.search, data.rows.clicked, len(data.rows)) > 0
+
+
+def joined(data: Impressions) -> Impressions:
+    """The informative strata at the ranks that they join with rank 1; raise `LogError` if important ranks are apart."""
+    found = data.informative()
+    _check_groups(data.strata, rank_groups(found.strata))
+    while True:
+        strata = found.strata
+        kept = np.intersect1d(
+            rank_groups(strata)[0], strata.ranks[strata.by_rank(strata.clicked) >= LEAST_CLICKS]
+        )
+        if len(kept) == len(strata.ranks):
+            return found
+        if len(kept) < 2 or kept[0] != 1:
+            raise LogError(
+                f"Found {data.informative().strata.clicked.sum():,.0f} clicks on results that were shown at several "
+                f"ranks; expected {LEAST_CLICKS} or more at rank 1 and at each other rank that is compared with it. "
+                f"Collect more searches: {PLAN}, and how long. {BAND}."
+            )
+        found = found.at(kept).informative()
+
+
+def _check_groups(strata: Strata, groups: list[Integers]) -> None:
+    """Refuse ranks in several groups, naming the pairs of ranks that would join them."""
+    clicks = strata.by_rank(strata.clicked)
+    shares = [float(clicks[np.isin(strata.ranks, group)].sum() / clicks.sum()) for group in groups]
+    if groups[0][0] == 1 and max(shares[1:], default=0) <= APART and sum(shares[1:]) <= APART_TOGETHER:
+        return
+    if groups[0][0] != 1:
+        raise LogError(
+            f"Found ranks from {groups[0][0]} on; expected rank 1 too, as p[1] = 1. Check `rank`, and `--first-rank`."
+        )
+    pairs = ", ".join("{} and {}".format(*nearest(groups[0], group)) for group in groups[1:11])
+    named = "; ".join(spans(group) for group in groups[:6])
+    more = f"; and {len(groups) - 6} more" if len(groups) > 6 else ""
+    raise LogError(
+        f"Found ranks in {len(groups)} groups that no clicked result joins ({named}{more}); expected each rank to be "
+        f"joined with rank 1. Missing are results that were shown, and clicked, at both ranks of: {pairs}. {PLAN}, "
+        f"and how long. {BAND}."
+    )
