@@ -257,9 +257,9 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
 
         >>> Config.parse({"propensity": {"alpha": 0.8}}).propensity.alpha
         0.8
-        >>> Config.parse({"propensity": {"alfa": 0.8}})
+        >>> Config.parse({"propensity": {"alfa": 0.8}})  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        wayword.errors.ConfigError: Unknown key 'alfa' in [propensity]. Did you mean 'alpha'? Known: source, alpha, file.
+        wayword.errors.ConfigError: Unknown key 'alfa' in [propensity]. Did you mean 'alpha'? Known: ...
         """
         known = get_type_hints(cls)
         parsed = {}

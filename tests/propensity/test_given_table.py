@@ -34,7 +34,7 @@ def test_p_is_scaled_so_that_rank_1_has_1(engine: Engine, tmp_path: Path, suffix
 def test_ranks_that_the_table_lacks_have_the_law_beyond_it_and_are_interpolated_within(
     engine: Engine, tmp_path: Path
 ) -> None:
-    rows = [{"rank": 1, "p": 1}, {"rank": 2, "p": 0.9}, {"rank": 8, "p": 0.1}]
+    rows: list[Row] = [{"rank": 1, "p": 1}, {"rank": 2, "p": 0.9}, {"rank": 8, "p": 0.1}]
     table = read(engine, tmp_path / "p.csv", rows)
     middle, beyond = p_at(table, 4, 16)
     assert middle == pytest.approx((0.9 * 0.1) ** 0.5)  # log p is linear in log rank
@@ -45,7 +45,7 @@ def test_ranks_that_the_table_lacks_have_the_law_beyond_it_and_are_interpolated_
 
 
 def test_intervals_are_scaled_too_and_widen_beyond_the_table(engine: Engine, tmp_path: Path) -> None:
-    rows = [{"rank": k, "p": 2 / k, "low": 1.5 / k, "high": 3 / k} for k in range(2, 11)]
+    rows: list[Row] = [{"rank": k, "p": 2 / k, "low": 1.5 / k, "high": 3 / k} for k in range(2, 11)]
     rows = [{"rank": 1, "p": 2, "low": 2, "high": 2}, *rows]
     found = read(engine, tmp_path / "p.parquet", rows).at(np.array([1, 2, 50])).to_pylist()
     assert found[0] == {"rank": 1, "p": 1.0, "low": 1.0, "high": 1.0}

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -163,15 +164,21 @@ def without(column: str) -> Any:
     return lambda table: table.drop_columns([column])
 
 
+def of_clicked_searches(table: pa.Table) -> pa.Table:
+    """What searches with a click showed."""
+    return table.filter(pc.is_in(table["search_id"], table.filter(table["clicked"])["search_id"]))
+
+
 BAD: list[tuple[Any, str]] = [
     (without("clicked"), "lacks the column clicked"),
     (lambda t: t.slice(0, 0), "it has columns but no row"),
-    (lambda t: t.filter(t["clicked"]), "Found a click in each of"),
+    (lambda t: t.filter(t["clicked"]), "no impression without a click"),
+    (of_clicked_searches, "expected also the searches without a click"),
     (lambda t: t.set_column(4, "clicked", pa.array([False] * len(t))), "Found no click"),
     (lambda t: t.set_column(3, "rank", pa.array(np.array(t["rank"]) - 1)), "--first-rank 0"),
     (
         lambda t: t.set_column(3, "rank", pa.array(np.array(t["rank"]) + 1)),
-        "no result that was shown at rank 1",
+        "Found ranks from 2 on; expected rank 1 too",
     ),
 ]
 

@@ -223,7 +223,7 @@ def run(
     _print_mismatches(workspace.report("rankings"))
     if impressions is not None:
         _print_impressions(workspace.report("impressions"))
-    _print_propensity(workspace.report("propensity"))
+    _print_propensity(workspace.report("propensity"), known=impressions is not None)
     print_withheld(current(workspace.path / ROOT))
     typer.echo(f"The workspace is {out}. Next: wayword evaluate {shlex.quote(str(out))}", err=True)
 
@@ -258,10 +258,15 @@ def _print_impressions(report: dict[str, Any]) -> None:
             typer.echo(f"note: impressions: {number:,} {count}", err=True)
 
 
-def _print_propensity(report: dict[str, Any]) -> None:
-    """Print where p comes from, unless it is assumed."""
+def _print_propensity(report: dict[str, Any], *, known: bool) -> None:
+    """Print where p comes from; if it is assumed, only where it could be known from impressions."""
     if "summary" in report:
         typer.echo(report["summary"], err=True)
+    elif known:
+        typer.echo(
+            f'Propensities are assumed: {report["law"]}. [propensity] source = "log" estimates them from impressions.',
+            err=True,
+        )
     for note in report.get("notes", ()):
         typer.echo(f"note: {note}", err=True)
 

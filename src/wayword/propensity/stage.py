@@ -1,7 +1,7 @@
 """Stage `propensity`: the examination probability of every rank in the data, assumed, given or estimated."""
 
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -9,26 +9,16 @@ import pyarrow as pa
 from wayword.config import PropensityConfig
 from wayword.engines import Engine, tables
 from wayword.engines.tables import tables_in
-from wayword.errors import LogError
-from wayword.propensity.estimate import Estimate, Impressions, Options, estimate, spans
+from wayword.propensity.estimate import Estimate, Options, estimate
 from wayword.propensity.given_table import GivenTable
-from wayword.propensity.power_law import FittedLaw, power_law
-from wayword.propensity.strata import Integers
+from wayword.propensity.power_law import power_law
+from wayword.propensity.rank_groups import spans
+from wayword.propensity.strata import Impressions, Integers
 from wayword.store.input_file import InputFile
 from wayword.store.stage import Folders, Report
 
 ESTIMATE = "propensity.json"
 """How p was estimated: written with source "log"."""
-
-
-class _Curve(Protocol):
-    """p of some ranks, and of any others by a law."""
-
-    @property
-    def ranks(self) -> Integers: ...
-    @property
-    def law(self) -> FittedLaw: ...
-    def at(self, ranks: Integers) -> pa.Table: ...
 
 
 def write(out: Path, at: Folders, config: PropensityConfig, given: InputFile | None = None) -> Report:
@@ -44,7 +34,8 @@ def write(out: Path, at: Folders, config: PropensityConfig, given: InputFile | N
             p, report = table.at(ranks), _given_report(table, ranks, str(given))
         elif config.source == "log":
             tables.fetch(engine, at["impressions"], "impressions")
-            found = _estimated(engine)
+            options = Options()
+            found = estimate(Impressions.of(engine, options.period), options)
             tables.write_json(out / ESTIMATE, found.as_object())
             p, report = found.at(ranks), _estimate_report(found, ranks)
         else:
@@ -75,21 +66,11 @@ def _ranks(engine: Engine) -> Integers:
     return np.asarray(rows["rank"].to_numpy(), np.int64)
 
 
-def _estimated(engine: Engine) -> Estimate:
-    options = Options()
-    found = estimate(Impressions.of(engine, options.period), options)
-    if found.ranks[0] != 1:
-        raise LogError(
-            f"Found no result that was shown at rank 1; the first rank of the impressions is {found.ranks[0]}. "
-            "Expected ranks from 1: leave out --first-rank, or export what was shown at the top."
-        )
-    return found
-
-
 def _estimate_report(found: Estimate, ranks: Integers) -> dict[str, Any]:
+    own = np.setdiff1d(found.ranks, found.by_law)
     summary = (
         f"Propensities are estimated from the impressions ({found.method}): {_points(found, ranks)}; "
-        f"{found.law.formula} describes them. {_beyond(ranks, found.last)}`wayword propensity` shows more."
+        f"{found.law.formula} describes them. {_by_law(np.setdiff1d(ranks, own))}`wayword propensity` shows more."
     )
     return {"summary": summary, "method": found.method, "alpha": found.law.alpha, "notes": found.notes}
 
@@ -105,18 +86,15 @@ def _given_report(table: GivenTable, ranks: Integers, source: str) -> dict[str, 
         )
     summary = (
         f"Propensities are those of {source}: {_points(table, ranks)}; {table.law.formula} describes them. "
-        f"{_beyond(ranks, int(table.ranks[-1]))}"
+        f"{_by_law(ranks[ranks > table.ranks[-1]])}"
     )
     return {"summary": summary.strip(), "alpha": table.law.alpha, "notes": notes}
 
 
-def _points(curve: _Curve, ranks: Integers) -> str:
+def _points(curve: Estimate | GivenTable, ranks: Integers) -> str:
     """p at some ranks, with its interval.
 
-    >>> from wayword.propensity.power_law import fitted_law
-    >>> p, exact = np.array([1, 0.5]), np.zeros(2)
-    >>> law = fitted_law(np.array([1, 2]), np.log(p), exact)
-    >>> _points(GivenTable(np.array([1, 2]), p, p, p, law), np.array([1, 2, 3]))
+    >>> _points(GivenTable.of(np.array([1, 2]), *[np.array([1, 0.5])] * 3), np.array([1, 2, 3]))
     'p[2] = 0.5'
     """
     rows = curve.at(np.intersect1d(np.intersect1d(ranks, curve.ranks), [2, 3, 5, 10])).to_pylist()
@@ -127,6 +105,5 @@ def _points(curve: _Curve, ranks: Integers) -> str:
     )
 
 
-def _beyond(ranks: Integers, last: int) -> str:
-    after = ranks[ranks > last]
-    return f"Ranks {spans(after)} have the law's p. " if len(after) else ""
+def _by_law(ranks: Integers) -> str:
+    return f"Ranks {spans(ranks)} have the law's p. " if len(ranks) else ""
