@@ -211,6 +211,8 @@ def estimates_stage(
 ) -> Stage:
     """The evaluation of the served policies, and of the paper's, whose inference settings are `paper_settings`."""
     measured = evaluation_measure(settings, inputs.judged)
+    if inputs.impressions:
+        after = (*after, "impressions")
     return Stage(
         {
             "truth file": inputs.digest(inputs.truth),

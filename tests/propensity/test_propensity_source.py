@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from commands import wayword
 from shop import CLICKS, make_world
 from wayword import pipeline
 from wayword.config import Config
@@ -124,6 +125,15 @@ def test_a_given_table_is_hashed_and_its_oddities_are_said(
     assert stage().inputs != first.inputs
 
 
+def test_only_an_estimate_and_the_evaluation_depend_on_impressions(data: Path) -> None:
+    files = (data / "clicks.parquet", data / "rankings.parquet")
+    inputs = Inputs.at(*files, impressions=data / "impressions.parquet")
+    for source, known in (("power", False), ("log", True)):
+        planned = pipeline.stages(settings(source=source), inputs, Progress())
+        after = {name for name, stage in planned.items() if "impressions" in stage.after}
+        assert after == {"estimates", *(("propensity",) if known else ())}
+
+
 def test_no_impressions_are_one_error_before_any_work(data: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r'Found propensity.source = "log" and no impressions'):
         run(data, tmp_path / "w", settings(source="log"))
@@ -197,3 +207,21 @@ def test_pages_that_never_change_are_refused(tmp_path: Path) -> None:
     still = write_world(make_world(), clicks=500, swaps=0.0, out=tmp_path / "data")
     with pytest.raises(LogError, match="Found no query with a document that was shown at two ranks"):
         run(still, tmp_path / "w", settings(source="log"), impressions=still / "impressions.parquet")
+
+
+@pytest.mark.slow
+def test_the_command_takes_ranks_from_0_and_says_what_it_found(data: Path, tmp_path: Path) -> None:
+    table = pq.read_table(data / "impressions.parquet")
+    from_0 = pa.array(table["rank"].to_numpy() - 1)
+    pq.write_table(table.set_column(3, "rank", from_0), tmp_path / "shown.parquet")
+    (tmp_path / "w.toml").write_text('[propensity]\nsource = "log"\n[evaluation]\nbootstrap = 50\n')
+    told = wayword(
+        *["run", "--log", data / "clicks.parquet", "--rankings", data / "rankings.parquet"],
+        *["--impressions", tmp_path / "shown.parquet", "--first-rank", 0],
+        *["--config", tmp_path / "w.toml", "--out", tmp_path / "w"],
+    )
+    assert (told.code, told.out) == (0, b""), told.err
+    clicks, searches = 4000, len(pq.read_table(data / "clicks.parquet"))
+    assert f"Impressions: {8 * searches:,} of {searches:,} searches, {clicks:,} of them clicked;" in told.err
+    assert "Propensities are estimated from the impressions (likelihood): p[2] = 0." in told.err
+    assert "`wayword propensity` shows more." in told.err

@@ -22,24 +22,23 @@ ESTIMATE = "propensity.json"
 
 
 def write(out: Path, at: Folders, config: PropensityConfig, given: InputFile | None = None) -> Report:
-    """Write `propensity` (rank, p, low, high) for rank 1 and every rank in the rankings and the clicks.
+    """Write `propensity` (rank, p, low, high) for rank 1 and every rank in the data that the stage reads.
 
     `given` is the table of source "file". Source "log" reads the stage `impressions`.
     """
     with tables_in(out) as engine:
         tables.fetch(engine, at["rankings"], "rankings", "numbered_clicks")
-        ranks = _ranks(engine)
         if given is not None:
-            table = GivenTable.read(engine, given)
+            ranks, table = _ranks(engine), GivenTable.read(engine, given)
             p, report = table.at(ranks), _given_report(table, ranks, str(given))
         elif config.source == "log":
             tables.fetch(engine, at["impressions"], "impressions")
-            options = Options()
+            ranks, options = _ranks(engine, "impressions"), Options()
             found = estimate(Impressions.of(engine, options.period), options)
             tables.write_json(out / ESTIMATE, found.as_object())
             p, report = found.at(ranks), _estimate_report(found, ranks)
         else:
-            p, report = _power(ranks, config.alpha), {"law": f"p[rank] = rank^-{config.alpha:g}"}
+            p, report = _power(_ranks(engine), config.alpha), {"law": f"p[rank] = rank^-{config.alpha:g}"}
         engine.load("propensity", p)
         tables.save(engine, out, "propensity", "rank")
     return {"source": config.source, **report}
@@ -56,12 +55,14 @@ def _power(ranks: Integers, alpha: float) -> pa.Table:
     return pa.table({"rank": pa.array(ranks, pa.int32()), "p": p, "low": p, "high": p})
 
 
-def _ranks(engine: Engine) -> Integers:
-    """Rank 1 and every rank in the rankings and the clicks."""
+def _ranks(engine: Engine, *more: str) -> Integers:
+    """Rank 1 and every rank in the rankings, the clicks and `more` tables."""
+    every = " UNION ALL ".join(
+        f"SELECT rank FROM {table}" for table in ("rankings", "numbered_clicks", *more)
+    )
     rows = engine.arrow(
-        """SELECT DISTINCT rank FROM (SELECT rank FROM rankings UNION ALL SELECT rank FROM numbered_clicks
-                                     UNION ALL SELECT CAST(1 AS INTEGER) AS rank) AS ranks
-           WHERE rank IS NOT NULL ORDER BY rank"""
+        f"""SELECT DISTINCT rank FROM ({every} UNION ALL SELECT CAST(1 AS INTEGER) AS rank) AS ranks
+            WHERE rank IS NOT NULL ORDER BY rank"""
     )
     return np.asarray(rows["rank"].to_numpy(), np.int64)
 
