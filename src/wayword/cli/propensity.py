@@ -113,3 +113,64 @@ def estimate(
     if out is not None:
         pq.write_table(found.table(), out)
         typer.echo(f"The propensities are in {out}.", err=True)
+
+
+@propensity.command()
+def compare(
+    impressions: ImpressionsPath,
+    figure: Annotated[
+        Path | None, typer.Option(help="Draw all curves here (SVG, PDF or PNG; needs the extra `report`).")
+    ] = None,
+    period: PeriodOption = "week",
+    first_rank: FirstRank = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Fit all methods, score them on searches held out, and recommend one with reasons.
+
+    Example: `wayword propensity compare impressions.parquet --figure curves.svg`
+    """
+    from wayword.propensity.comparison import compare as compared
+    from wayword.report.propensity import print_comparison
+    from wayword.report.propensity_figure import draw_curves
+
+    data, _ = _read(impressions, period, first_rank)
+    found = compared(data, period)  # type: ignore[arg-type]
+    if as_json:
+        shell.write(json.dumps(found.as_object(), indent=1, ensure_ascii=False))
+    else:
+        print_comparison(found, stdout())
+    if figure is not None:
+        draw_curves(found.estimates, figure, strong=found.recommended)
+        typer.echo(f"The curves are in {figure}.", err=True)
+
+
+@propensity.command()
+def plan(
+    impressions: ImpressionsPath,
+    precision: Annotated[
+        float, typer.Option(min=0.001, max=10, help="Wanted half-width of the interval of p, relative to p.")
+    ] = 0.1,
+    share: Annotated[
+        float, typer.Option(min=0.0001, max=1, help="Share of the traffic for the experiment.")
+    ] = 0.05,
+    alpha: Annotated[
+        float, typer.Option(min=0, max=10, help="The power law that is assumed for the calculation.")
+    ] = 1.0,
+    period: PeriodOption = "week",
+    first_rank: FirstRank = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Say which ranks to swap, for which share of the traffic and how long, where this log cannot tell them apart.
+
+    Example: `wayword propensity plan impressions.parquet --precision 0.2 --share 0.02`
+    """
+    from wayword.propensity.swap_plan import Wanted
+    from wayword.propensity.swap_plan import plan as planned
+    from wayword.report.propensity import print_plan
+
+    data, _ = _read(impressions, period, first_rank)
+    found = planned(data, Wanted(precision, share, alpha))
+    if as_json:
+        shell.write(json.dumps(found.as_object(), indent=1))
+    else:
+        print_plan(found, stdout())

@@ -22,6 +22,8 @@ METHODS: tuple[Method, ...] = get_args(Method)
 DRAWS = {"chain": 100, "all-pairs": 50, "em": 10}
 """How often the comparison methods are fitted again, to queries drawn with replacement."""
 REDRAWN_ROUNDS = 40
+KNOWN = 0.8
+"""A rank is left out if fewer than this share of those fits has an estimate for it."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +95,11 @@ class Estimate:
         }
 
 
-def estimate(data: Impressions, options: Options) -> Estimate:
-    """Estimate p by the method of the options; impressions that cannot tell ranks apart are refused."""
+def estimate(data: Impressions, options: Options, *, intervals: bool = True) -> Estimate:
+    """Estimate p by the method of the options; impressions that cannot tell ranks apart are refused.
+
+    Without `intervals` the methods that draw queries again for them do not.
+    """
     check(data, options.period)
     used = joined(data)
     ranks = used.strata.ranks
@@ -102,7 +107,9 @@ def estimate(data: Impressions, options: Options) -> Estimate:
         fitted = likelihood.curve(used)
         log_p, covariance = fitted.log_p, fitted.covariance
     else:
-        log_p, covariance = _compared(data.strata.at(ranks), options)
+        log_p, covariance = _compared(
+            data.strata.at(ranks), options, draws=DRAWS[options.method] if intervals else 0
+        )
     known = np.isfinite(log_p)
     ranks, log_p, covariance = ranks[known], log_p[known], covariance[np.ix_(known, known)]
     notes = [*_counted(data, used), *_assumed(data, options)]
@@ -115,11 +122,10 @@ def estimate(data: Impressions, options: Options) -> Estimate:
     return _with_law(data.strata, options, ranks, log_p, covariance, notes, monotone)
 
 
-def _compared(strata: Strata, options: Options) -> tuple[Floats, Floats]:
-    """log p by a method for comparison, with the covariance over queries drawn with all their searches."""
+def _compared(strata: Strata, options: Options, *, draws: int) -> tuple[Floats, Floats]:
+    """log p by a method for comparison, with the covariance over queries drawn again with all their searches."""
     rng = np.random.default_rng(options.seed)
-    if options.method != "em":
-        strata = strata.select(strata.moved())
+    strata = strata.pooled() if options.method == "em" else strata.select(strata.moved())
 
     def fitted(weight: Floats | None) -> Floats:
         if options.method == "em":
@@ -129,19 +135,17 @@ def _compared(strata: Strata, options: Options) -> tuple[Floats, Floats]:
             ).log_p
         return (chain if options.method == "chain" else all_pairs).fit(Rates.of(strata, weight))
 
-    queries = int(strata.query.max()) + 1
+    log_p, queries = fitted(None), int(strata.query.max()) + 1
+    if not draws:
+        return log_p, np.zeros((len(log_p), len(log_p)))
     drawn = np.array(
-        [
-            fitted(rng.poisson(1.0, queries).astype(np.float64)[strata.query])
-            for _ in range(DRAWS[options.method])
-        ]
+        [fitted(rng.poisson(1.0, queries).astype(np.float64)[strata.query]) for _ in range(draws)]
     )
-    whole = drawn[:, np.isfinite(drawn).mean(axis=0) > 0.5]
-    known = np.isfinite(drawn).mean(axis=0) > 0.5
-    covariance = np.full((len(known), len(known)), np.nan)
-    covariance[np.ix_(known, known)] = np.cov(whole[np.isfinite(whole).all(axis=1)], rowvar=False)
-    log_p = fitted(None)
+    known = np.isfinite(drawn).mean(axis=0) > KNOWN
     log_p[~known] = np.nan
+    covariance = np.full((len(known), len(known)), np.nan)
+    whole = drawn[:, known]
+    covariance[np.ix_(known, known)] = np.cov(whole[np.isfinite(whole).all(axis=1)], rowvar=False)
     return log_p, covariance
 
 

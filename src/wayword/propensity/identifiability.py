@@ -18,8 +18,8 @@ PLAN = "`wayword propensity plan` says which ranks to swap"
 BAND = 'Else set [propensity] source = "power": `wayword evaluate` says whether its verdict depends on alpha'
 
 
-def check(data: Impressions, period: Period = "none") -> None:
-    """Raise `LogError` for a table that says nothing about ranks."""
+def check_clicks(data: Impressions) -> None:
+    """Raise `LogError` for a table without clicks, or without what was not clicked."""
     strata, searches = data.strata, len(data.rows)
     impressions, clicks = int(strata.shown.sum()), int(strata.clicked.sum())
     if searches == 1:
@@ -41,11 +41,17 @@ def check(data: Impressions, period: Period = "none") -> None:
             "Among clicked searches alone a result counts as seen more often where it was clicked, which hides how "
             f"ranks differ. Export the impressions of all searches. {BAND}."
         )
+
+
+def check(data: Impressions, period: Period = "none") -> None:
+    """Raise `LogError` for a table that says nothing about ranks."""
+    check_clicks(data)
+    strata = data.strata
     at_rank = strata.by_rank(strata.clicked)
     if np.count_nonzero(at_rank) == 1:
         raise LogError(
-            f"Found all {clicks:,} clicks at rank {strata.ranks[at_rank.argmax()]}; expected clicks at several ranks. "
-            "Check that `rank` is the position at which the clicked result was shown."
+            f"Found all {strata.clicked.sum():,.0f} clicks at rank {strata.ranks[at_rank.argmax()]}; expected clicks "
+            "at several ranks. Check that `rank` is the position at which the clicked result was shown."
         )
     if not strata.moved().any():
         within = (

@@ -20,7 +20,7 @@ PERIODS: tuple[Period, ...] = get_args(Period)
 DAYS = {"day": 1, "week": 7, "month": 30}
 MICROSECONDS = 86_400_000_000
 """Of a day."""
-_KEY = ("query", "document", "period", "swap")
+_KEY = ("query", "document", "period")
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -81,6 +81,19 @@ class Strata:
         chosen = self.select(np.isin(self.ranks, ranks)[self.rank])
         places = np.searchsorted(ranks, self.ranks[chosen.rank])
         return replace(chosen, ranks=ranks, cells=CompressedRows(chosen.cells.offsets, places))
+
+    def pooled(self) -> "Strata":
+        """The periods of a query and document as one stratum."""
+        names, of = np.unique(np.stack([self.query, self.document]), axis=1, return_inverse=True)
+        cells, cell = np.unique(of[self.owner] * len(self.ranks) + self.rank, return_inverse=True)
+        lengths = np.bincount(cells // len(self.ranks), minlength=names.shape[1]).astype(np.int64)
+        return Strata(
+            self.ranks,
+            CompressedRows.from_lengths(cells % len(self.ranks), lengths),
+            _sum(cell, self.shown, len(cells)),
+            _sum(cell, self.clicked, len(cells)),
+            *names,
+        )
 
     def moved(self) -> Flags:
         """The cells of strata that were shown at several ranks."""
@@ -163,13 +176,16 @@ class Impressions:
 
 
 def _read(engine: Engine, period: Period) -> tuple[Strata, Rows]:
-    """Number searches and strata in the engine; count their cells as arrays."""
+    """Number searches and strata in the engine; count their cells as arrays.
+
+    The label of a swap experiment stands for the query, after a line break, which no normalised query has.
+    """
     moment = "0" if period == "none" else f"coalesce(floor(time / {DAYS[period] * MICROSECONDS}), -1)"
     engine.step(
         "keyed",
         f"""
-        SELECT search_id, rank, clicked, coalesce(swap, '') AS swap,
-               CASE WHEN swap IS NULL THEN CAST(query AS VARCHAR) ELSE '' END AS query,
+        SELECT search_id, rank, clicked,
+               CASE WHEN swap IS NULL THEN CAST(query AS VARCHAR) ELSE concat(chr(10), swap) END AS query,
                CASE WHEN swap IS NULL THEN CAST(document AS VARCHAR) ELSE '' END AS document,
                CAST({moment} AS BIGINT) AS period
         FROM impressions

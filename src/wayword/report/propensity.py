@@ -6,11 +6,15 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from wayword.propensity.comparison import LIKELIHOOD, Comparison
 from wayword.propensity.estimate import Estimate
+from wayword.propensity.rank_groups import spans
+from wayword.propensity.swap_plan import DEPTH, SwapPlan
 
 WIDE = 30
 FIRST_RANKS = 20
 """Deeper ranks are printed where they are a multiple of ten."""
+SOME_RANKS = (2, 3, 5, 10)
 NOT_LEFT_OUT = ("rows", "impressions")
 
 
@@ -39,6 +43,58 @@ def print_estimate(found: Estimate, counts: Mapping[str, int], console: Console)
     for reason, count in counts.items():
         if reason not in NOT_LEFT_OUT:
             console.print(f"- Left out: {count:,} of {counts['rows']:,} rows: {reason}.", highlight=False)
+
+
+def print_comparison(found: Comparison, console: Console) -> None:
+    """Print the curves of all methods, their scores on held-out searches, and the recommendation."""
+    ranks = np.intersect1d(found.estimates[LIKELIHOOD].ranks, SOME_RANKS)
+    table = Table(title="p by method, and how well it predicts at which rank held-out clicks fall")
+    table.add_column("method")
+    for name in (*(f"p[{rank}]" for rank in ranks), "gain per click", "behind the best"):
+        table.add_column(name, justify="right")
+    for name, score in found.scores.items():
+        p: list[str] = [""] * len(ranks)
+        if name in found.estimates:
+            p = [f"{value:.3f}" for value in found.estimates[name].at(ranks)["p"].to_pylist()]
+        behind = f"{score.behind:.4f} ± {score.error:.4f}"
+        table.add_row(f"{name} ←" if name == found.recommended else name, *p, f"{score.gain:.4f}", behind)
+    console.print(table)
+    console.print(f"Recommended: {found.recommended}.", highlight=False)
+    for reason in found.reasons:
+        console.print(f"- {reason}", highlight=False)
+
+
+def print_plan(found: SwapPlan, console: Console) -> None:
+    """Print which ranks to swap, for which share of the traffic and how long."""
+    wanted = found.wanted
+    console.print(f"Ranks that this log joins: {'; '.join(map(spans, found.groups))}.", highlight=False)
+    if not found.swaps:
+        console.print(
+            f"Nothing to swap: all ranks down to {DEPTH} are joined with rank 1. `wayword propensity` gives their p "
+            "with intervals; four times the log makes them half as wide.",
+            highlight=False,
+        )
+        return
+    table = Table(
+        title=f"Swap, for an interval of ± {wanted.precision:.0%} of the lower rank's p relative to the upper's"
+    )
+    for name in ("ranks", "share of traffic", "searches needed"):
+        table.add_column(name, justify="right")
+    for swap in found.swaps:
+        table.add_row(f"{swap.upper} and {swap.lower}", f"{swap.share:.2%}", f"{swap.searches:,.0f}")
+    console.print(table)
+    long = (
+        ""
+        if found.days is None
+        else f", about {np.ceil(found.days):,.0f} days at the {found.per_day:,.0f} a day of this log"
+    )
+    console.print(
+        f"It takes {found.traffic:,.0f} searches of the whole site{long}. In half of a pair's searches, drawn at "
+        "random, its two results change places; in the impressions, the rows of both results have the pair (such as "
+        "1-4) in the column `swap` in all of its searches, swapped or not; other rows have none. p is assumed to be "
+        f"about rank^-{wanted.alpha:g} for the calculation: where it falls faster, more searches are needed.",
+        highlight=False,
+    )
 
 
 def bar(p: float, high: float) -> str:
