@@ -21,6 +21,7 @@ COMMANDS = (
     "run",
     "ubi",
     "acceptance",
+    "propensity",
     "evaluate",
     "index",
     "export",
@@ -157,6 +158,10 @@ def test_the_example_of_demand_gives_what_the_page_says() -> None:
 
 def test_the_example_of_people_gives_what_the_page_says() -> None:
     assert check_examples(ROOT / "docs/worlds.md") == 13
+
+
+def test_the_example_of_propensity_gives_what_the_page_says() -> None:
+    assert check_examples(ROOT / "docs/propensity.md") == 8
 
 
 def test_the_prior_of_acceptance_is_what_the_page_says() -> None:

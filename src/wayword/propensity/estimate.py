@@ -101,7 +101,7 @@ def estimate(data: Impressions, options: Options, *, intervals: bool = True) -> 
     Without `intervals` the methods that draw queries again for them do not.
     """
     check(data, options.period)
-    used = joined(data)
+    used = joined(data, options.period)
     ranks = used.strata.ranks
     if options.method == "likelihood":
         fitted = likelihood.curve(used)

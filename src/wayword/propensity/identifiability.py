@@ -70,10 +70,10 @@ def clicked_searches(data: Impressions) -> Flags:
     return np.bincount(data.rows.search, data.rows.clicked, len(data.rows)) > 0
 
 
-def joined(data: Impressions) -> Impressions:
+def joined(data: Impressions, period: Period = "none") -> Impressions:
     """The informative strata at the ranks that they join with rank 1; raise `LogError` if important ranks are apart."""
     found = data.informative()
-    _check_groups(data.strata, rank_groups(found.strata))
+    _check_groups(data.strata, rank_groups(found.strata), _within(data, period))
     while True:
         strata = found.strata
         kept = np.intersect1d(
@@ -90,7 +90,14 @@ def joined(data: Impressions) -> Impressions:
         found = found.at(kept).informative()
 
 
-def _check_groups(strata: Strata, groups: list[Integers]) -> None:
+def _within(data: Impressions, period: Period) -> str:
+    """In words, where ranks were compared within a period."""
+    return (
+        "" if period == "none" or data.days is None else f" within a {period} (`--period none` looks at all)"
+    )
+
+
+def _check_groups(strata: Strata, groups: list[Integers], within: str) -> None:
     """Refuse ranks in several groups, naming the pairs of ranks that would join them."""
     clicks = strata.by_rank(strata.clicked)
     shares = [float(clicks[np.isin(strata.ranks, group)].sum() / clicks.sum()) for group in groups]
@@ -104,7 +111,7 @@ def _check_groups(strata: Strata, groups: list[Integers]) -> None:
     named = "; ".join(spans(group) for group in groups[:6])
     more = f"; and {len(groups) - 6} more" if len(groups) > 6 else ""
     raise LogError(
-        f"Found ranks in {len(groups)} groups that no clicked result joins ({named}{more}); expected each rank to be "
-        f"joined with rank 1. Missing are results that were shown, and clicked, at both ranks of: {pairs}. {PLAN}, "
-        f"and how long. {BAND}."
+        f"Found ranks in {len(groups)} groups that no clicked result joins{within} ({named}{more}); expected each "
+        f"rank to be joined with rank 1. Missing are results that were shown, and clicked, at both ranks of: {pairs}. "
+        f"{PLAN}, and how long. {BAND}."
     )

@@ -1,7 +1,7 @@
 """Which ranks to swap, in which share of the traffic and for how long, so that a log tells how ranks differ.
 
 In a swap experiment of ranks a and b, the two results change places in half of the searches, drawn at random. Both
-ranks then show results of the same mean relevance (γ_a + γ_b) / 2, so p_b / p_a is the ratio of their clicks. N searches
+ranks then show results of the same mean relevance (γ_a + γ_b) / 2: p_b / p_a is the ratio of their clicks. N searches
 give N p_a (γ_a + γ_b) / 2 clicks at a, and likewise at b, with
 
     Var log(p_b / p_a) ≤ 1 / clicks at a + 1 / clicks at b,

@@ -39,6 +39,8 @@ class World:
     """The same of each search."""
     drift: float = 0.2
     """Standard deviation of the change of γ, in log-odds, from period to period."""
+    follows_drift: bool = False
+    """Whether the engine's score follows that change, so that ranks change with relevance between periods."""
     base: float = -2.0
     """Mean log-odds of γ."""
 
@@ -102,7 +104,7 @@ def draw(
     log_odds = rng.normal(of.base, 1.0, (1, of.queries, of.documents))
     drift = np.cumsum(rng.normal(0, of.drift, (of.periods, of.queries, of.documents)), axis=0)
     gamma = expit(log_odds + drift)
-    score = log_odds + rng.normal(0, of.period_noise, gamma.shape)
+    score = log_odds + of.follows_drift * drift + rng.normal(0, of.period_noise, gamma.shape)
     share = np.arange(1, of.queries + 1) ** -ZIPF
     query = rng.choice(of.queries, searches, p=share / share.sum())
     period = np.sort(rng.integers(of.periods, size=searches))

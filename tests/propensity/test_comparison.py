@@ -1,0 +1,64 @@
+"""The comparison scores methods on searches held out and recommends one."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_impressions import LAWS, RANKS
+
+from wayword.errors import MissingExtra
+from wayword.propensity.comparison import EM, LAW, LIKELIHOOD, MONOTONE, Comparison, choices, compare
+from wayword.report.propensity_figure import draw_curves
+from wayword.simulation.result_pages import World, draw
+
+
+@pytest.fixture(scope="module")
+def found() -> Comparison:
+    pages = draw(np.random.default_rng(0), LAWS["step"], searches=20_000, world=World(queries=300, periods=1))
+    return compare(pages.impressions())
+
+
+def test_all_methods_are_fitted_and_scored(found: Comparison) -> None:
+    assert list(found.estimates) == list(choices("week"))
+    assert set(found.scores) == {*found.estimates, LAW}
+    best = [name for name, score in found.scores.items() if score.behind == 0]
+    assert len(best) == 1
+    assert all(score.gain <= found.scores[best[0]].gain for score in found.scores.values())
+    assert json.loads(json.dumps(found.as_object()))["recommended"] == found.recommended
+
+
+def test_the_likelihood_is_recommended_where_only_rank_and_relevance_matter(found: Comparison) -> None:
+    assert found.recommended in (LIKELIHOOD, MONOTONE)
+    assert any("held-out clicks" in reason for reason in found.reasons)
+    assert any("needs no model of relevance" in reason for reason in found.reasons)
+
+
+def test_a_law_and_a_regression_that_are_wrong_predict_worse(found: Comparison) -> None:
+    """The curve has a step, which no power law has; relevance is of pairs, which em's regression is not."""
+    for name in (LAW, EM):
+        assert found.scores[name].behind > 2 * found.scores[name].error
+
+
+def test_the_figure_names_every_method(found: Comparison, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    for name in ("curves.svg", "again.svg"):
+        draw_curves(found.estimates, tmp_path / name, strong=found.recommended)
+    text = (tmp_path / "curves.svg").read_text()
+    assert all(f">{name}</text>" in text for name in found.estimates)
+    assert text == (tmp_path / "again.svg").read_text()
+
+
+def test_without_the_extra_a_figure_says_how_to_get_it(
+    found: Comparison, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtra, match=r"pip install '.\[report\]'"):
+        draw_curves(found.estimates, tmp_path / "curves.svg", strong=LIKELIHOOD)
+
+
+def test_the_score_is_the_log_likelihood_of_held_out_clicks(found: Comparison) -> None:
+    """A click at the step tells more than one between ranks of similar p; the score cannot exceed the entropy of ten
+    ranks."""
+    assert 0 < found.scores[LIKELIHOOD].gain < np.log(len(RANKS))
