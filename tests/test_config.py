@@ -54,7 +54,7 @@ def test_every_number_has_a_range_that_its_default_is_in_and_nan_is_not(table: s
     [
         (
             {"propensity": {"alfa": 1}},
-            r"Unknown key 'alfa' in \[propensity\]. Did you mean 'alpha'\? Known: alpha",
+            r"Unknown key 'alfa' in \[propensity\]. Did you mean 'alpha'\? Known: source, alpha, file",
         ),
         (
             {"propencity": {"alpha": 1}},

@@ -184,7 +184,7 @@ def test_the_events_of_the_page_give_the_log_that_it_says(
     (tmp_path / "events").mkdir()
     (events,) = blocks(ROOT / "docs/ubi.md", "json")
     (tmp_path / "events/ubi.ndjson").write_text(events, encoding="utf-8")
-    assert check_examples(ROOT / "docs/ubi.md") == 10
+    assert check_examples(ROOT / "docs/ubi.md") == 12
 
 
 def test_the_picture_of_demand_shows_the_utilities_of_its_example() -> None:

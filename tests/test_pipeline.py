@@ -240,6 +240,7 @@ def test_another_log_gives_what_it_gives_in_a_new_folder(
 def test_the_table_above_names_every_setting_that_this_install_can_change() -> None:
     known = {f"{table}.{name}" for table, values in Config().saved().items() for name in values}
     elsewhere = {"log.split", "rankings.ranker", "rankings.depth", "retriever.model", "features.encoder"}
+    elsewhere |= {"propensity.source", "propensity.file"}  # tests/propensity/test_propensity_source.py
     assert known - elsewhere <= set(RERUN)
 
 

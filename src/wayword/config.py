@@ -75,8 +75,12 @@ class RankingsConfig(Table, frozen=True):
 class PropensityConfig(Table, frozen=True):
     """[propensity]: the probability that a result at each rank is examined."""
 
+    source: Literal["power", "file", "log"] = "power"
+    """Where p comes from: a power law, a table (`file`), or an estimate from impressions (`run --impressions`)."""
     alpha: Annotated[float, Meta(ge=0.0, le=10.0)] = 1.0
-    """p[rank] is proportional to rank^-alpha."""
+    """With source "power": p[rank] is proportional to rank^-alpha."""
+    file: str = ""
+    """With source "file": a table of rank and p, optionally with the interval low to high."""
 
 
 class UtilityConfig(Table, frozen=True):
@@ -253,9 +257,9 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
 
         >>> Config.parse({"propensity": {"alpha": 0.8}}).propensity.alpha
         0.8
-        >>> Config.parse({"propensity": {"alfa": 0.8}})
+        >>> Config.parse({"propensity": {"alfa": 0.8}})  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        wayword.errors.ConfigError: Unknown key 'alfa' in [propensity]. Did you mean 'alpha'? Known: alpha.
+        wayword.errors.ConfigError: Unknown key 'alfa' in [propensity]. Did you mean 'alpha'? Known: ...
         """
         known = get_type_hints(cls)
         parsed = {}
@@ -339,10 +343,22 @@ def _check_together(config: Config) -> None:
         raise ConfigError(
             f"Found {', '.join(map(repr, unknown))} in index.withhold; expected any of {', '.join(WITHHELD)}."
         )
+    _check_propensity(config.propensity)
     shares = (config.log.retriever_share, config.log.ranker_share)
     if not sum(shares) < 1.0:
         raise ConfigError(
             f"Found shares {shares} of retriever and ranker; their sum must leave a test set (< 1)."
+        )
+
+
+def _check_propensity(config: PropensityConfig) -> None:
+    if config.source == "file" and not config.file:
+        raise ConfigError(
+            'Found propensity.source = "file" without propensity.file; expected a table of rank and p.'
+        )
+    if config.source != "file" and config.file:
+        raise ConfigError(
+            f'Found propensity.file = {config.file!r} with source = "{config.source}"; set source = "file" to use it.'
         )
 
 

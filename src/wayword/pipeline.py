@@ -42,6 +42,8 @@ def run(
     lenient: bool = False,
     truth: Path | str | None = None,
     completions: Path | str | None = None,
+    impressions: Path | str | None = None,
+    first_rank: int = 1,
     paper: bool = False,
     reporter: Progress | None = None,
 ) -> Workspace:
@@ -50,8 +52,10 @@ def run(
     `rankings` is an exported table (query, document, rank); without it, the embedded ranker named in `[rankings]`
     answers over `documents` (document, title). `judged` reads the log as graded judgments (query, document, grade).
     `truth`, from a simulated world, adds the ceiling to the estimates. `completions` are lists that people were shown
-    (docs/acceptance.md): a search whose query was taken from one counts for what it probably intended. `paper` trains
-    the paper's policies too, and compares with them.
+    (docs/acceptance.md): a search whose query was taken from one counts for what it probably intended. `impressions`
+    (search_id, query, document, rank, clicked) are what each search showed, with ranks from `first_rank`: with
+    `[propensity] source = "log"`, p is estimated from them. `paper` trains the paper's policies too, and compares with
+    them.
     """
     settings = config if isinstance(config, Config) else Config.load(config)
     settings = with_paper(settings) if paper else settings
@@ -59,8 +63,26 @@ def run(
     _check_given(rankings, documents)
     if judged and completions is not None:
         raise ConfigError("Found judgments and lists shown; only a click log can be joined with lists shown.")
+    if judged and impressions is not None:
+        raise ConfigError("Found judgments and impressions; only a click log has impressions.")
+    if first_rank not in (0, 1):
+        raise ConfigError(
+            f"Found first_rank = {first_rank}; expected 0 or 1, the rank of the topmost result."
+        )
+    if first_rank != 1 and impressions is None:
+        raise ConfigError(
+            f"Found first_rank = {first_rank} and no impressions; it is the rank of their topmost result."
+        )
     inputs = Inputs.at(
-        log, rankings, documents, truth, judged=judged, lenient=lenient, completions=completions
+        log,
+        rankings,
+        documents,
+        truth,
+        judged=judged,
+        lenient=lenient,
+        completions=completions,
+        impressions=impressions,
+        first_rank=first_rank,
     )
     with building(out, reporter) as build:
         for name, stage in stages_before_index(settings, inputs, reporter).items():

@@ -1,7 +1,8 @@
 """The plan of a run: the inputs, the predecessors and the function of each stage.
 
 raw log ──log──► searches, clicks ──rankings──► numbered queries, documents and log
-  ──contexts──► contexts of searches ──propensity──► p[rank] (──acceptance──► intended queries, given lists shown)
+  ──contexts──► contexts of searches (──impressions──► what each search showed) ──propensity──► p[rank]
+  (──acceptance──► intended queries, given lists shown)
   ──demand──► demand for documents
   ──completion──► typed text → best queries ──estimates──► Utility@k
 """
@@ -19,11 +20,13 @@ from wayword.config import Config
 from wayword.demand import stage as demand
 from wayword.engines import tables
 from wayword.evaluation import log_worth
+from wayword.errors import ConfigError
 from wayword.evaluation import stage as estimates
 from wayword.evaluation.estimates import METRICS
 from wayword.evaluation.stage import LoadPolicies, load_policies
 from wayword.index.index import ABOUT
 from wayword.logs import contexts_stage as contexts
+from wayword.logs import impressions_stage as impressions
 from wayword.logs import stage as log
 from wayword.progress import Progress
 from wayword.propensity import stage as propensity
@@ -45,7 +48,8 @@ SUPPLIED = ("rankings", "contexts", "propensity")
 @dataclass(frozen=True)
 class Inputs:
     """The files that a run reads, and how: `judged` reads the log as graded judgments, `lenient` drops clicks that do
-    not match the rankings, `truth` is the true distribution of a simulated world, `completions` are lists shown."""
+    not match the rankings, `truth` is the true distribution of a simulated world, `completions` are lists shown,
+    `impressions` what each search showed, with ranks from `first_rank`."""
 
     log: InputFile
     rankings: InputFile | None = None
@@ -54,6 +58,8 @@ class Inputs:
     judged: bool = False
     lenient: bool = False
     completions: InputFile | None = None
+    impressions: InputFile | None = None
+    first_rank: int = 1
 
     @classmethod
     def at(
@@ -66,13 +72,15 @@ class Inputs:
         judged: bool = False,
         lenient: bool = False,
         completions: Path | str | None = None,
+        impressions: Path | str | None = None,
+        first_rank: int = 1,
     ) -> "Inputs":
         """Open the files at these paths."""
-        exported, described, law, lists = (
+        exported, described, law, lists, shown = (
             InputFile(Path(path)) if path is not None else None
-            for path in (rankings, documents, truth, completions)
+            for path in (rankings, documents, truth, completions, impressions)
         )
-        return cls(InputFile(Path(log)), exported, described, law, judged, lenient, lists)
+        return cls(InputFile(Path(log)), exported, described, law, judged, lenient, lists, shown, first_rank)
 
     def digest(self, file: InputFile | None) -> str | None:
         """The hash of a file's content."""
@@ -92,6 +100,8 @@ def learning_stages(
 ) -> dict[str, Stage]:
     """The stages whose artefacts the index is built from."""
     measured = evaluation_measure(settings, inputs.judged)
+    given = settings.propensity
+    curve = InputFile(Path(given.file)) if given.source == "file" else None
     model, corrections = (
         InputFile(Path(path)) if path else None
         for path in (settings.completion.acceptance, settings.completion.variants)
@@ -130,10 +140,12 @@ def learning_stages(
             lambda new, at: contexts.write(new, at, settings.prefixes),
             after=("log", "rankings"),
         ),
+        **_impressions_stage(settings, inputs),
         "propensity": Stage(
-            settings.of_stage("propensity"),
-            lambda new, at: propensity.write(new, at, settings.propensity),
-            after=("rankings",),
+            {"propensity file": inputs.digest(curve), **settings.of_stage("propensity")},
+            lambda new, at: propensity.write(new, at, given, curve),
+            after=("rankings", "impressions") if given.source == "log" else ("rankings",),
+            files=(curve,) if curve else (),
         ),
         WORTH: Stage(
             {"judged": inputs.judged},
@@ -169,6 +181,26 @@ def learning_stages(
     }
 
 
+def _impressions_stage(settings: Config, inputs: Inputs) -> dict[str, Stage]:
+    """What each search showed; without such a file there is no such stage."""
+    shown = inputs.impressions
+    if shown is None:
+        if settings.propensity.source == "log":
+            raise ConfigError(
+                'Found propensity.source = "log" and no impressions; expected what each search showed. Give it with '
+                '--impressions (`wayword ubi` writes such a table), or set source = "power" or "file".'
+            )
+        return {}
+    return {
+        "impressions": Stage(
+            {"impressions file": inputs.digest(shown), "first rank": inputs.first_rank},
+            lambda new, at: impressions.write(new, at, shown, first_rank=inputs.first_rank),
+            after=("rankings",),
+            files=(shown,),
+        )
+    }
+
+
 def _acceptance_stage(inputs: Inputs, reporter: Progress) -> dict[str, Stage]:
     """What people take and intend; without lists shown there is no such stage."""
     lists = inputs.completions
@@ -197,6 +229,8 @@ def estimates_stage(
 
     `served` is the version of the index; without it, the policy of the workspace is evaluated.
     """
+    if inputs.impressions:
+        after = (*after, "impressions")
     depends = {
         "truth file": inputs.digest(inputs.truth),
         "measure": asdict(evaluation_measure(settings, inputs.judged)),

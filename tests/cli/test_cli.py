@@ -64,6 +64,8 @@ def test_help_lists_every_command_and_the_version_is_one_line() -> None:
         (["simulate", "nowhere", "--out", "x"], "nowhere"),
         (["simulate", "packages", "--out", "x", "--part", "70"], "Found part = 70.0; expected a probability"),
         (["simulate", "xmc:x", "--out", "x", "--part", "0.7"], "cannot have a column `part`"),
+        (["simulate", "packages", "--out", "x", "--swaps", "30"], "Found swaps = 30.0; expected a share"),
+        (["simulate", "packages", "--out", "x", "--alpha", "-1"], "Invalid value for '--alpha'"),
         (["simulate", "packages", "--out", "x", "--people", "lenent"], "Did you mean 'lenient'?"),
         (
             ["simulate", "packages", "--out", "x", "--people", "mix", "--clicks", "9"],
@@ -71,6 +73,10 @@ def test_help_lists_every_command_and_the_version_is_one_line() -> None:
         ),
         (
             ["simulate", "packages", "--out", "x", "--people", "mix", "--part", "0.7"],
+            "cannot be used with --people",
+        ),
+        (
+            ["simulate", "packages", "--out", "x", "--people", "mix", "--swaps", "0.3"],
             "cannot be used with --people",
         ),
         (["simulate", "packages", "--out", "x", "--people", "mix", "--lists-shown", "0"], "'--lists-shown'"),

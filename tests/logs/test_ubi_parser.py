@@ -64,8 +64,11 @@ def test_what_the_server_stores_is_read_as_it_was_sent(tmp_path: Path) -> None:
     from wayword.serving.events import lines as stored
     from wayword.serving.events import read as received
 
-    expected = rows(read(tmp_path, SESSION))
-    assert rows(read(tmp_path, stored(received(json.dumps(SESSION).encode())))) == expected
+    sent = read(tmp_path, SESSION)
+    expected, shown = rows(sent), pq.read_table(sent.folder / "impressions.parquet")
+    back = read(tmp_path, stored(received(json.dumps(SESSION).encode())))
+    assert rows(back) == expected
+    assert pq.read_table(back.folder / "impressions.parquet").equals(shown)
     timeless = [{name: value for name, value in record.items() if name != "timestamp"} for record in SESSION]
     (time, _) = rows(read(tmp_path, stored(timeless, datetime(2026, 1, 1, tzinfo=UTC))), "time")
     assert time == (datetime(2026, 1, 1, tzinfo=UTC),)
@@ -84,7 +87,8 @@ def test_the_same_files_give_the_same_bytes(tmp_path: Path) -> None:
     one, two = (read(tmp_path, SESSION * 3), read(tmp_path, SESSION * 3))
     first = {path.name: path.read_bytes() for path in one.folder.iterdir()}
     assert first == {path.name: path.read_bytes() for path in two.folder.iterdir()}
-    assert sorted(first) == ["clicks.parquet", "completions.parquet", "rankings.parquet"]
+    names = ("clicks", "completions", "impressions", "rankings")
+    assert sorted(first) == [f"{name}.parquet" for name in names]
 
 
 @pytest.mark.parametrize("size", [1, 7, 64, 1 << 20])
@@ -346,6 +350,7 @@ def test_clicks_that_cannot_be_used_are_counted_by_reason(tmp_path: Path) -> Non
         "clicks without a rank": 1,
         "clicks on a document that an earlier click found at another rank": 1,
         "clicks on documents in no result list": 1,
+        "clicks on results that their search did not show": 1,
     }
     bought = read(tmp_path, records, click_actions=["purchase"])
     assert clicked(bought) == [("q", "b", 2)]
@@ -415,4 +420,5 @@ def test_without_any_list_there_are_no_rankings_nor_those_of_an_earlier_log(tmp_
     assert read(tmp_path, [SEARCH]).rankings
     log = read(tmp_path, [query("q", "tv")])
     assert log.rankings is None
+    assert log.impressions is None
     assert sorted(path.name for path in log.folder.iterdir()) == ["clicks.parquet", "completions.parquet"]

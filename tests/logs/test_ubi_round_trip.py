@@ -2,6 +2,7 @@
 
 import gzip
 import random
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -63,7 +64,9 @@ def test_the_log_is_what_a_slow_reading_finds(
             return
         log = wayword.read_ubi(folder, out=folder, first_ordinal=first)
         rows = pq.read_table(log.clicks).select(["query", "document", "rank", "search_id", "user", "prefix"])
-        lists = pq.read_table(log.rankings) if log.rankings else pa.table({})
+        lists, shown = (
+            pq.read_table(file).to_pylist() if file else [] for file in (log.rankings, log.impressions)
+        )
     found = [tuple(row.values()) for row in rows.to_pylist()]
     assert sorted(found, key=str) == sorted(reading.rows(), key=str)
     assert [row for row in found if row[1]] == [
@@ -72,7 +75,8 @@ def test_the_log_is_what_a_slow_reading_finds(
         for row in reading.rows()
         if row[3] == search and row[1]
     ]
-    assert sorted(tuple(row.values()) for row in lists.to_pylist()) == sorted(reading.rankings())
+    assert sorted(tuple(row.values()) for row in lists) == sorted(reading.rankings())
+    assert sorted(tuple(row.values())[:5] for row in shown) == sorted(reading.shown())
 
 
 def as_records(clicks: pa.Table, rankings: pa.Table, *, first_ordinal: int = 1) -> list[Record]:
@@ -131,6 +135,21 @@ def test_a_simulated_log_told_as_records_comes_back_and_runs(
         None if n % 3 else text[:3] for n, text in zip(numbers, clicks["query"].to_pylist(), strict=True)
     ]
     assert found["prefix"].to_pylist() == expected
+
+    assert log.impressions
+    shown = pq.read_table(log.impressions)
+    assert shown.column_names == ["search_id", "query", "document", "rank", "clicked", "time"]
+    assert shown["search_id"].unique().to_pylist() == [f"Q{number}" for number in numbers]
+    order = [("search_id", "ascending"), ("document", "ascending")]
+    clicked = ["search_id", "query", "document", "rank"]
+    assert (
+        shown.filter(shown["clicked"])
+        .select(clicked)
+        .sort_by(order)
+        .equals(found.filter(pc.is_valid(found["document"])).select(clicked).sort_by(order))
+    )
+    depth = dict(Counter(rankings["query"].to_pylist()))
+    assert len(shown) == sum(depth[text] for text in clicks["query"].to_pylist())
 
     logged = rankings.filter(pc.is_in(rankings["query"], value_set=clicks["query"].unique()))
     order = [("query", "ascending"), ("rank", "ascending")]

@@ -192,6 +192,15 @@ class Reading:
             found.setdefault(document, rank)
         return found
 
+    def shown(self) -> list[tuple[str, str, str, int, bool]]:
+        """search_id, query, document, rank, clicked: impression events, else hits."""
+        clicks = self.clicks()
+        return [
+            (query_id, s["user_query"], document, rank, document in dict(clicks[query_id]))
+            for query_id, s in self.searches.items()
+            for document, rank in (self.impressions(query_id) or self.list_of(query_id)).items()
+        ]
+
     def clicks(self) -> dict[str, list[tuple[str, int]]]:
         """The clicks of each search, in order."""
         found: dict[str, list[tuple[str, int]]] = {query_id: [] for query_id in self.searches}

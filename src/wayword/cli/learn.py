@@ -40,6 +40,20 @@ def simulate(
             "browses, right with this probability.",
         ),
     ] = None,
+    alpha: Annotated[
+        float | None,
+        typer.Option(
+            min=0, help="People look at rank k with probability proportional to k^-alpha. [default: 1]"
+        ),
+    ] = None,
+    swaps: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="In this share of the searches two results of the first page change places; also write what each "
+            "search showed (impressions.parquet).",
+        ),
+    ] = None,
     people: Annotated[
         str | None,
         typer.Option(
@@ -68,6 +82,8 @@ def simulate(
 
     With a context column besides the prefix: `wayword simulate packages --part 0.7 --out data`
 
+    With impressions from which propensities can be estimated: `wayword simulate packages --swaps 0.3 --out data`
+
     With people who type and take suggestions: `wayword simulate packages --people lenient --out data`
 
     The paper's data: `wayword simulate xmc:LF-AmazonTitles-1.3M --ranker pecos --clicks 3842425 --out data`
@@ -78,9 +94,13 @@ def simulate(
         "clicks_only": clicks_only,
         "ranker": ranker,
         "labels": labels,
+        "alpha": 1.0 if alpha is None else alpha,
     }
     if people is not None:
-        _refuse({"--clicks": clicks, "--part": part}, "cannot be used with --people; leave it out")
+        _refuse(
+            {"--clicks": clicks, "--part": part, "--swaps": swaps},
+            "cannot be used with --people; leave it out",
+        )
         shown = LISTS_SHOWN if lists_shown is None else lists_shown
         _simulate_people(world, people=people, lists_shown=shown, lists=lists, **options)
         return
@@ -91,11 +111,17 @@ def simulate(
 
     with Bars(stderr()).shown() as bars, bars.stage("simulate"):
         simulate_world(
-            world, clicks=CLICKS if clicks is None else clicks, part=part, progress=bars, **options
+            world,
+            clicks=CLICKS if clicks is None else clicks,
+            part=part,
+            swaps=swaps,
+            progress=bars,
+            **options,
         )
     facts = json.loads((out / FACTS).read_text(encoding="utf-8"))
     typer.echo(
-        f"Wrote clicks, rankings, documents and truth to {out}. {facts['click_rate']:.1%} of searches end in a click; "
+        f"Wrote clicks, rankings, {'' if swaps is None else 'impressions, '}documents and truth to {out}. "
+        f"{facts['click_rate']:.1%} of searches end in a click; "
         f"{facts['invisible_share']:.1%} of what people want is not on the page of their query, so no log shows it.",
         err=True,
     )
@@ -155,6 +181,16 @@ def run(
             help="Lists shown (completions.parquet): taken suggestions count for what was intended."
         ),
     ] = None,
+    impressions: Annotated[
+        Path | None,
+        typer.Option(
+            help="What each search showed: search_id, query, document, rank, clicked; with [propensity] source "
+            '= "log", p is estimated from it.'
+        ),
+    ] = None,
+    first_rank: Annotated[
+        int, typer.Option(min=0, max=1, help="The rank of the topmost result in the impressions.")
+    ] = 1,
     paper: Annotated[
         bool, typer.Option("--paper", help="Train the paper's retriever and ranker too, and compare.")
     ] = False,
@@ -195,10 +231,15 @@ def run(
             lenient=lenient,
             truth=truth,
             completions=completions,
+            impressions=impressions,
+            first_rank=first_rank,
             paper=paper,
             reporter=bars,
         )
     _print_mismatches(workspace.report("rankings"))
+    if impressions is not None:
+        _print_impressions(workspace.report("impressions"))
+    _print_propensity(workspace.report("propensity"), known=impressions is not None)
     print_withheld(current(workspace.path / ROOT))
     place = shlex.quote(str(out))
     typer.echo(
@@ -223,6 +264,32 @@ def _print_mismatches(report: dict[str, Any]) -> None:
     for count, meaning in MISMATCHES.items():
         if report.get(count):
             typer.echo(f"note: {report[count]:,} clicks {meaning} ({explained:,} clicks are used)", err=True)
+
+
+def _print_impressions(report: dict[str, Any]) -> None:
+    """Print how many impressions are used, and what was left out of them."""
+    typer.echo(
+        f"Impressions: {report['impressions']:,} of {report['searches']:,} searches, "
+        f"{report['clicked impressions']:,} of them clicked; the log has {report['searches in the log']:,} of these.",
+        err=True,
+    )
+    known = ("rows", "impressions", "searches", "clicked impressions", "searches in the log")
+    for count, number in report.items():
+        if number and count not in known:
+            typer.echo(f"note: impressions: {number:,} {count}", err=True)
+
+
+def _print_propensity(report: dict[str, Any], *, known: bool) -> None:
+    """Print where p comes from; if it is assumed, only where it could be known from impressions."""
+    if "summary" in report:
+        typer.echo(report["summary"], err=True)
+    elif known:
+        typer.echo(
+            f'Propensities are assumed: {report["law"]}. [propensity] source = "log" estimates them from impressions.',
+            err=True,
+        )
+    for note in report.get("notes", ()):
+        typer.echo(f"note: {note}", err=True)
 
 
 def demo(

@@ -15,7 +15,9 @@ def ubi(
         list[Path],
         typer.Argument(metavar="FILES_OR_FOLDERS", help="NDJSON, plain or .gz, or folders of it."),
     ],
-    out: Annotated[Path, typer.Option(help="Folder for clicks, rankings and completions (.parquet).")],
+    out: Annotated[
+        Path, typer.Option(help="Folder for clicks, rankings, impressions and completions (.parquet).")
+    ],
     clicks: Annotated[
         str | None,
         typer.Option(help="Which actions are clicks. [default: click, click_through, item_click]"),
@@ -42,7 +44,8 @@ def ubi(
 
     Example: `wayword ubi workspace/events --out log`
 
-    Then: `wayword run --log log/clicks.parquet --rankings log/rankings.parquet --out workspace`
+    Then: `wayword run --log log/clicks.parquet --rankings log/rankings.parquet --impressions log/impressions.parquet
+    --out workspace`
 
     Purchases count as well: `wayword ubi ubi.ndjson.gz --clicks click,purchase --out log`
 

@@ -29,13 +29,14 @@ from wayword.simulation.context_column import (
     check_accuracy,
     truth_by_context,
 )
+from wayword.simulation.swaps import IMPRESSIONS_SCHEMA, Pages, check_share, produced
 from wayword.simulation.world import Hits, World, click_rate, find_sorted, invisible_share, truth
 from wayword.simulation.worlds import XMC, open_world
 from wayword.store import disk
 
 CHUNK = 1 << 20
-CLICKS, RANKINGS, DOCUMENTS, TRUTH = (
-    f"{name}.parquet" for name in ("clicks", "rankings", "documents", "truth")
+CLICKS, RANKINGS, DOCUMENTS, TRUTH, IMPRESSIONS = (
+    f"{name}.parquet" for name in ("clicks", "rankings", "documents", "truth", "impressions")
 )
 FACTS = "world.json"
 MOST_SEARCHES = 10**9
@@ -44,6 +45,8 @@ CLICKS_SCHEMA = pa.schema(
 )
 DrawContext = Callable[[NDArray[np.int64]], NDArray[np.int64]]
 """Draws the logged value of the context column (an index) for a search of each intent."""
+WRITTEN_AT_ONCE = 1 << 16
+"""Searches whose impressions are in memory at once."""
 DICTIONARY_LIMIT = 1 << 26
 """Bytes of distinct queries per chunk up to which the log and the truth store each of them once."""
 _log = logging.getLogger(__name__)
@@ -61,6 +64,7 @@ def simulate(
     ranker: str | None = None,
     labels: int | None = None,
     part: float | None = None,
+    swaps: float | None = None,
     rankers: Mapping[str, DocumentRanker] = RANKERS,
     progress: Progress = SILENT,
 ) -> Path:
@@ -70,9 +74,13 @@ def simulate(
     without a click; with `clicks_only` the rows with one), `rankings.parquet` (query, document, rank),
     `documents.parquet` and `truth.parquet` (query, document, mass: see `world.truth`). With `part`, the log and the
     truth have the context column `part`: the part of the archive that the person browses, correct with this
-    probability (see `context_column`). The same seed gives the same bytes.
+    probability (see `context_column`). With `swaps`, in this share of the searches two results of the first page change
+    places, and `impressions.parquet` (search_id, query, document, rank, clicked) has the first page of every search
+    (see `swaps`). The same seed gives the same bytes.
     """
     _check(clicks, seed, depth, alpha)
+    if swaps is not None:
+        check_share(swaps)
     if part is not None:
         check_accuracy(part)
         if world.startswith(XMC):
@@ -93,6 +101,7 @@ def simulate(
         clicks_only=clicks_only,
         alpha=alpha,
         part=part,
+        swaps=swaps,
         progress=progress,
     )
 
@@ -106,6 +115,7 @@ def write_world(
     clicks_only: bool = False,
     alpha: float = 1.0,
     part: float | None = None,
+    swaps: float | None = None,
     progress: Progress = SILENT,
 ) -> Path:
     """Do as `simulate` for a world that is already built."""
@@ -113,15 +123,20 @@ def write_world(
         _log.warning(note)
     column = None if part is None else ContextColumn.of(world, part)
     hits, examination = world.hits(), examination_probabilities(world.depth, alpha=alpha)
-    rate = click_rate(world, hits, examination)
+    pages = None if swaps is None else Pages.of(world, swaps)
+    rate = (pages.click_rate if pages else click_rate)(world, hits, examination)
     _check_rate(rate, clicks)
     folder = Path(out)
     with disk.filled(folder) as unfinished:
-        draw_context = None if column is None else partial(column.draw, _separate_generator(seed))
-        searches = draw_searches(world, hits, examination, clicks, np.random.default_rng(seed), draw_context)
+        draw_context = None if column is None else partial(column.draw, _separate_generator(seed, 0))
+        draw_swaps = None if pages is None else partial(pages.draw, _separate_generator(seed, 1))
+        rng = np.random.default_rng(seed)
+        searches = draw_searches(world, hits, examination, clicks, rng, draw_context, draw_swaps)
         names = Names(
             world.queries, world.documents["document"].combine_chunks(), column.values if column else None
         )
+        if pages is not None:
+            searches = _recorded(searches, pages, names, unfinished / IMPRESSIONS)
         logged = _write_log(names, searches, clicks_only, unfinished / CLICKS, clicks, progress)
         pq.write_table(collected_rankings(world, logged), unfinished / RANKINGS, compression="zstd")
         pq.write_table(world.documents, unfinished / DOCUMENTS, compression="zstd")
@@ -132,15 +147,17 @@ def write_world(
             dictionary_pagesize_limit=DICTIONARY_LIMIT,
         )
         facts = {"click_rate": rate, "invisible_share": invisible_share(world, hits), "alpha": alpha}
+        if swaps is not None:
+            facts["swaps"] = swaps
         if column:
             facts |= {PART: column.accuracy, "parts": len(column.values)}
         (unfinished / FACTS).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     return folder
 
 
-def _separate_generator(seed: int) -> np.random.Generator:
-    """Return a generator whose stream is independent of `default_rng(seed)`."""
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0,)))
+def _separate_generator(seed: int, number: int) -> np.random.Generator:
+    """Return a generator whose stream is independent of `default_rng(seed)` and of those with other numbers."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
 
 
 @dataclass(frozen=True)
@@ -171,18 +188,24 @@ class Searches:
     rank: NDArray[np.int64]
     clicked: NDArray[np.bool_]
     context_value: NDArray[np.int64] | None = None
+    swapped: NDArray[np.int64] | None = None
+    """The two ranks of the page that changed places, equal if none did."""
 
     def until(self, click: int) -> "Searches":
         """Return the searches up to and including that click, counted from 1, or all if there are fewer."""
         ends = np.flatnonzero(self.clicked)
-        end = ends[click - 1] + 1 if click <= len(ends) else len(self.query)
+        return self.part(0, ends[click - 1] + 1 if click <= len(ends) else len(self.query))
+
+    def part(self, start: int, end: int) -> "Searches":
+        """Return the searches from one place to another."""
         return Searches(
-            self.first,
-            self.query[:end],
-            self.document[:end],
-            self.rank[:end],
-            self.clicked[:end],
-            None if self.context_value is None else self.context_value[:end],
+            self.first + start,
+            self.query[start:end],
+            self.document[start:end],
+            self.rank[start:end],
+            self.clicked[start:end],
+            None if self.context_value is None else self.context_value[start:end],
+            None if self.swapped is None else self.swapped[start:end],
         )
 
 
@@ -193,24 +216,48 @@ def draw_searches(
     clicks: int,
     rng: np.random.Generator,
     draw_context: DrawContext | None = None,
+    draw_swaps: DrawContext | None = None,
 ) -> Iterator[Searches]:
     """Draw searches in chunks up to click number `clicks`: an intent, an examined rank and its document.
 
-    `draw_context` draws for whole chunks as well, so that a shorter log stays the beginning of a longer one.
+    `draw_context` and `draw_swaps`, which takes queries, draw for whole chunks as well, so that a shorter log stays the
+    beginning of a longer one.
     """
     shown = hits.owner * (world.depth + 1) + hits.rank
     first, missing = 0, clicks
     while missing > 0:
         intent, rank = draw(rng, world.intents.probability, CHUNK), draw(rng, examination, CHUNK) + 1
-        place, clicked = find_sorted(shown, intent * (world.depth + 1) + rank)
+        query = world.intents.query[intent]
+        swapped = draw_swaps(query) if draw_swaps else None
+        in_rankings = rank if swapped is None else produced(rank, swapped)
+        place, clicked = find_sorted(shown, intent * (world.depth + 1) + in_rankings)
         context_value = draw_context(intent) if draw_context else None
-        chunk = Searches(
-            first, world.intents.query[intent], hits.document[place], rank, clicked, context_value
-        )
+        chunk = Searches(first, query, hits.document[place], rank, clicked, context_value, swapped)
         chunk = chunk.until(missing)
         missing -= int(chunk.clicked.sum())
         first += len(chunk.query)
         yield chunk
+
+
+def _recorded(chunks: Iterator[Searches], pages: Pages, names: Names, path: Path) -> Iterator[Searches]:
+    """Pass the searches on, and write the first page of each."""
+    with pq.ParquetWriter(path, IMPRESSIONS_SCHEMA, compression="zstd") as writer:
+        for chunk in chunks:
+            for start in range(0, len(chunk.query), WRITTEN_AT_ONCE):
+                writer.write_table(_impressions(chunk.part(start, start + WRITTEN_AT_ONCE), pages, names))
+            yield chunk
+
+
+def _impressions(part: Searches, pages: Pages, names: Names) -> pa.Table:
+    search, document, rank, clicked = pages.shown(part.query, part.swapped, part.document, part.clicked)
+    columns = [
+        pa.array(part.first + search),
+        names.queries.take(pa.array(part.query[search])),
+        names.documents.take(pa.array(document)),
+        pa.array(rank.astype(np.int32)),
+        pa.array(clicked),
+    ]
+    return pa.Table.from_arrays(columns, schema=IMPRESSIONS_SCHEMA)
 
 
 def _write_log(

@@ -62,7 +62,7 @@ def doubtful(engine: DuckDB) -> Mapping[str, tuple[int, int]]:
 def build(engine: DuckDB) -> dict[str, int]:
     """Table `clicks` (place, query_id, document, rank, time): one row per click.
 
-    Needs `searches`, `placed`, and `impressions` (see `rankings`).
+    Needs `searches`, `placed` and `seen`.
     """
     engine.step(
         "sorted_clicks",
@@ -77,7 +77,7 @@ def build(engine: DuckDB) -> dict[str, int]:
                     WHEN coalesce(p.rank, list_position(s.hits, p.document), i.rank) IS NULL THEN '{NO_RANK}'
                END AS reason
         FROM placed AS p LEFT JOIN searches AS s ON s.query_id = p.query_id
-        LEFT JOIN impressions AS i ON i.query_id = p.query_id AND i.document = p.document
+        LEFT JOIN seen AS i ON i.query_id = p.query_id AND i.document = p.document
         WHERE p.action IN (SELECT action FROM click_actions)
         """,
     )

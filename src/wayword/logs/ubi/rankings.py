@@ -1,34 +1,19 @@
 """Rankings: the latest result list of each query that explains its clicks.
 
-The list of a search is the hits of its query record. Where no search of a query has any, it is what the impressions of
-a search say: the first document that was seen at each rank. Anybody may post a list, so one is passed over if it has
+The list of a search is the hits of its query record. Where no search of a query has any, it is what its impression
+events say (`impressions.find_seen`). Anybody may post a list, so one is passed over if it has
 less than half as many of the clicked documents as another of the query's latest lists.
 """
 
 from wayword.engines.duck import DuckDB
-from wayword.logs.ubi.clicks import IMPRESSION
 from wayword.logs.ubi.parser import count
 
 LATEST = 20
 """Lists of a query that are compared."""
 
 
-def find_impressions(engine: DuckDB) -> None:
-    """Table `impressions` (query_id, document, rank): one rank per document, one document per rank. Needs `placed`."""
-    engine.step(
-        "impressions",
-        f"""
-        SELECT query_id, document, rank FROM (
-          SELECT query_id, document, rank, time, place FROM placed
-          WHERE action = '{IMPRESSION}' AND query_id IS NOT NULL AND document IS NOT NULL AND rank IS NOT NULL
-          QUALIFY row_number() OVER (PARTITION BY query_id, document ORDER BY time NULLS LAST, place) = 1
-        ) AS seen QUALIFY row_number() OVER (PARTITION BY query_id, rank ORDER BY time NULLS LAST, place) = 1
-        """,
-    )
-
-
 def build(engine: DuckDB) -> dict[str, int]:
-    """Table `rankings` (query, document, rank). Needs `searches`, `clicks` and `impressions`."""
+    """Table `rankings` (query, document, rank). Needs `searches`, `clicks` and `seen`."""
     turn = "row_number() OVER (PARTITION BY query ORDER BY time DESC NULLS LAST, place DESC) AS turn"
     engine.step(
         "answered", f"SELECT query, hits, {turn} FROM searches WHERE len(hits) > 0 QUALIFY turn <= {LATEST}"
@@ -37,7 +22,7 @@ def build(engine: DuckDB) -> dict[str, int]:
         "observed",
         f"""
         SELECT query, query_id, {turn} FROM searches
-        WHERE query_id IN (SELECT query_id FROM impressions) AND query NOT IN (SELECT query FROM answered)
+        WHERE query_id IN (SELECT query_id FROM seen) AND query NOT IN (SELECT query FROM answered)
         QUALIFY turn <= {LATEST}
         """,
     )
@@ -48,7 +33,7 @@ def build(engine: DuckDB) -> dict[str, int]:
           SELECT query, turn, unnest(hits) AS document, generate_subscripts(hits, 1) AS rank FROM answered
         ) AS hit GROUP BY query, turn, document
         UNION ALL
-        SELECT o.query, o.turn, i.document, i.rank FROM observed AS o JOIN impressions AS i ON i.query_id = o.query_id
+        SELECT o.query, o.turn, i.document, i.rank FROM observed AS o JOIN seen AS i ON i.query_id = o.query_id
         """,
     )
     engine.step(

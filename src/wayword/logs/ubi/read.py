@@ -14,6 +14,7 @@ from wayword.logs.ubi import (
     clicks,
     completions,
     contexts,
+    impressions,
     lines,
     parser,
     rankings,
@@ -26,7 +27,9 @@ from wayword.store import disk
 
 UNREADABLE = 0.01
 """The share of lines that may be malformed."""
-_CLICKS, _RANKINGS, _COMPLETIONS = (f"{name}.parquet" for name in ("clicks", "rankings", "completions"))
+_CLICKS, _RANKINGS, _IMPRESSIONS, _COMPLETIONS = (
+    f"{name}.parquet" for name in ("clicks", "rankings", "impressions", "completions")
+)
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,11 @@ class UbiLog:
         return self.folder / _RANKINGS if self.report["result lists"] else None
 
     @property
+    def impressions(self) -> Path | None:
+        """What each search showed, if the records say so."""
+        return self.folder / _IMPRESSIONS if self.report["impressions"] else None
+
+    @property
     def completions(self) -> Path:
         """Lists shown, what was taken from each, and the query that followed."""
         return self.folder / _COMPLETIONS
@@ -72,12 +80,13 @@ def read_ubi(
 
     The files are `clicks.parquet` (query, document, rank, search_id, user, time, prefix and a column per scalar in
     `query_attributes`, or those named in `context`; a search without a click is a row without document and rank),
-    `rankings.parquet` (query, document, rank: the latest result list of each query; only if the records have any) and
-    `completions.parquet` (one row per list of completions that was shown: typing_session, position_in_session, user,
-    time, prefix, shown, taken, query, search_id, mode, policy, index, arm and the context columns of the search as
-    context_NAME). `first_ordinal`, 0 or 1, is the position of the first result; without it each application's is found
-    in the data. Tables that outgrow `memory` ("4GB"; without it, most of the
-    machine's) wait on disk. The same files give the same bytes.
+    `rankings.parquet` (query, document, rank: the latest result list of each query; only if the records have any),
+    `impressions.parquet` (search_id, query, document, rank, clicked, time: what each search showed; only if the records
+    say so) and `completions.parquet` (one row per list of completions that was shown: typing_session,
+    position_in_session, user, time, prefix, shown, taken, query, search_id, mode, policy, index, arm and the context
+    columns of the search as context_NAME). `first_ordinal`, 0 or 1, is the position of the first result; without it
+    each application's is found in the data. Tables that outgrow `memory` ("4GB"; without it, most of the machine's)
+    wait on disk. The same files give the same bytes.
     """
     _check(click_actions, first_ordinal, unreadable, memory)
     files = lines.files_of([Path(given) for given in inputs])
@@ -92,8 +101,8 @@ def read_ubi(
         _check_found(report, application)
         report |= typing_sessions.build(engine)
         first = clicks.find_first_ordinals(engine, click_actions, first_ordinal)
-        rankings.find_impressions(engine)
-        report |= clicks.build(engine) | rankings.build(engine)
+        impressions.find_seen(engine)
+        report |= clicks.build(engine) | rankings.build(engine) | impressions.build(engine)
         found = contexts.build(engine, context)
         report, notes = report | found.report, notes + found.notes
         folder = Path(out)
@@ -156,7 +165,14 @@ def _write(engine: DuckDB, folder: Path, columns: Sequence[str]) -> None:
             typing_sessions.selected(engine, columns),
             unfinished / _COMPLETIONS,
         )
-        if known := parser.count(engine, "rankings"):
-            engine.write("SELECT * FROM rankings ORDER BY query, rank, document", unfinished / _RANKINGS)
-    if not known:
-        (folder / _RANKINGS).unlink(missing_ok=True)  # of an earlier log
+        optional = {
+            _RANKINGS: "SELECT * FROM rankings ORDER BY query, rank, document",
+            _IMPRESSIONS: """SELECT s.query_id AS search_id, s.query, i.document, i.rank, i.clicked, s.time
+                             FROM impressions AS i JOIN searches AS s ON s.query_id = i.query_id
+                             ORDER BY s.time NULLS LAST, s.place, i.rank, i.document""",
+        }
+        known = [name for name in optional if parser.count(engine, Path(name).stem)]
+        for name in known:
+            engine.write(optional[name], unfinished / name)
+    for name in {*optional} - {*known}:
+        (folder / name).unlink(missing_ok=True)  # of an earlier log

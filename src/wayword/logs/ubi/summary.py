@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from wayword.config import RankingsConfig
-from wayword.logs.ubi import contexts, line_check, typing_sessions
+from wayword.logs.ubi import contexts, impressions, line_check, typing_sessions
 from wayword.logs.ubi.ab_test import MEASURES
 from wayword.logs.ubi.clicks import REASONS
 from wayword.logs.ubi.read import UbiLog
@@ -39,6 +39,12 @@ PARTS = {
         "queries",
         "result lists",
         "result lists known from impressions",
+        "impressions",
+        "searches whose impressions are events",
+        "searches whose impressions are hits",
+        "searches without known impressions",
+        impressions.UNSHOWN,
+        impressions.ELSEWHERE,
     ),
     "left out": (
         "blank lines",
@@ -140,4 +146,5 @@ def next_command(log: UbiLog) -> str:
     )
     too_many = unexplained > RankingsConfig().max_unexplained * log.report["clicks"]
     lenient = f" --lenient (drops {unexplained:,} clicks that no result list explains)" if too_many else ""
-    return f"wayword run --log {log.clicks} --rankings {rankings} --out WORKSPACE{lenient}"
+    shown = f" --impressions {log.impressions}" if log.impressions else ""
+    return f"wayword run --log {log.clicks} --rankings {rankings}{shown} --out WORKSPACE{lenient}"
