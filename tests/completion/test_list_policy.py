@@ -231,8 +231,8 @@ def test_survival_of_some_queries_is_that_of_all(policy: ListPolicy) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_no_single_change_to_a_list_is_worth_more(mode: str, policy: ListPolicy, slow: Slow) -> None:
-    """Leaving one out, or another in its place, gains no more than what queries that are searched more may cost: 1 %, and
-    5 % for the most probable one, which stands early."""
+    """Leaving one out, or another in its place, gains no more than what may be given to queries that are searched more:
+    1 %, and 5 % for the most probable one, which stands early."""
     for typed, found in zip(PREFIXES[::4], lists(policy, PREFIXES[::4], mode=mode), strict=True):
         listed = [query for query, _ in found]
         whole = sum(slow.shares(typed, listed))
