@@ -11,7 +11,7 @@ instead of a model of it, and the same learned demand; `way` is the share of the
 `after events` is `wayword` with an acceptance model learned from 100,000 lists that most popular completion showed to
 people of this kind. `served` is what the workspace serves, with the keystroke value that it chose, before any event.
 Values are exact expectations over a sample of intended queries; the interval of a difference is over these queries and
-logs.
+logs, that of a ratio (`way`, keystrokes) over logs, by Student's t.
 
 `--loop` prints another table: the first index is served to people, with one query pushed to the top of every list; what
 they see and do is added to the log, the next index learns from it, and so on. Each row is an index: what people find
@@ -30,6 +30,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from people_loop import HEADS, Loop, query_to_push
+from scipy.stats import t as student
 
 import wayword
 from wayword.completion import shown_lists
@@ -328,7 +329,8 @@ class Tally:
         gain, weight = np.concatenate(self.gains), np.concatenate(self.weights)
         mean = float(weight @ gain / weight.sum())
         error = 1.96 * float(np.sqrt(np.sum((weight * (gain - mean)) ** 2)) / weight.sum())
-        cells = [f"{np.mean(self.popular):.3f}", f"{np.mean(self.served):.3f}", f"{np.mean(self.ratio):.3f}"]
+        keys = with_interval(np.array(self.ratio), np.ones(len(self.ratio)), 3)
+        cells = [f"{np.mean(self.popular):.3f}", f"{np.mean(self.served):.3f}", keys]
         cells += [f"{np.mean(self.wayword):.3f}", f"{mean:+.4f} ({mean - error:+.4f} to {mean + error:+.4f})"]
         cells += [f"{np.mean(self.knows):.3f}", self._way(self.wayword)]
         if self.events:
@@ -336,8 +338,24 @@ class Tally:
         return f"| {name} | " + " | ".join(cells) + " |"
 
     def _way(self, found: list[float]) -> str:
-        popular, knows = np.mean(self.popular), np.mean(self.knows)
-        return f"{(np.mean(found) - popular) / (knows - popular):.2f}" if knows > popular + 1e-4 else "–"
+        popular, knows = np.array(self.popular), np.array(self.knows)
+        if (knows - popular).mean() <= 1e-4:
+            return "–"
+        return with_interval(np.array(found) - popular, knows - popular, 2)
+
+
+def with_interval(part: Floats, whole: Floats, digits: int) -> str:
+    """Return the ratio of the means of two values of each log, with its 95 % interval over logs if there are several.
+
+    >>> with_interval(np.array([1.0, 1.2, 1.1]), np.array([2.0, 2.4, 2.2]), 2)
+    '0.50 (0.50–0.50)'
+    """
+    logs, ratio = len(part), float(part.mean() / whole.mean())
+    if logs < 2:
+        return f"{ratio:.{digits}f}"
+    error = np.std(part - ratio * whole, ddof=1) / np.sqrt(logs) / whole.mean()
+    half = float(student.ppf(0.975, logs - 1) * error)
+    return f"{ratio:.{digits}f} ({ratio - half:.{digits}f}–{ratio + half:.{digits}f})"
 
 
 @dataclass(frozen=True)

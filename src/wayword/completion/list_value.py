@@ -13,8 +13,8 @@ inserted or replaced, while this increases V. With S_j = Π_{i<j} (1 − r_i a_i
 position j, and F_j, the value of what follows position j for those who reach it, a replacement of position j by c is
 worth Σ_q̄ P · S_j · r_j · a_c · (gain_c − F_j), for all c at once: a sweep over all positions costs as much as the
 greedy list. Of suggestions whose value is within 1 %, the most searched is taken. The most probable intended query is
-listed where this costs at most a tenth of the value. The share of each suggestion in V is positive: none is shown only
-because it keeps people from a worse one.
+listed where this costs at most a tenth of the value, and moved towards the top where this costs at most a twentieth.
+The share of each suggestion in V is positive: none is shown only because it keeps people from a worse one.
 """
 
 from typing import Any
@@ -31,6 +31,8 @@ LEAST = 1e-4
 """Smallest value of a suggestion that is shown."""
 EXPECTED = 0.9
 """The most probable intended query is listed if the list keeps this share of its value: people look for it."""
+FORWARD = 0.95
+"""Where it is listed anyway, it stands as early as the list keeps this share: people expect it near the top."""
 SHOWN = 10
 """Suggestions of a list that people see: the list is the best of this length."""
 
@@ -75,8 +77,8 @@ def optimise(
         kept = _drop(probability, accepted, gain, reading, shown, value, filled, listed)
         kept = _append(probability, accepted, gain, reading, searches, suggested, shown, kept, listed)
     filled = kept
-    if expected >= 0 and not listed[expected]:
-        filled = _add_expected(probability, accepted, gain, reading, expected, shown, value, filled, listed)
+    if expected >= 0:
+        filled = _put_forward(probability, accepted, gain, reading, expected, shown, value, filled, listed)
     if filled == SHOWN:
         listed[~core] = False
         filled = _append(probability, accepted, gain, reading, searches, suggested, chosen, filled, listed)
@@ -86,7 +88,7 @@ def optimise(
 
 
 @subroutine
-def _add_expected(
+def _put_forward(
     probability: Any,
     accepted: Any,
     gain: Any,
@@ -97,25 +99,30 @@ def _add_expected(
     filled: Any,
     listed: Any,
 ) -> Any:
-    """Insert the suggestion that people look for as early as the list keeps its value (`EXPECTED`), instead of the last
-    one if the list is full. Nothing changes if there is no such place, or if a suggestion would have no positive share.
-    Returns the new length."""
+    """Put the suggestion that people look for as early as the list keeps its value (`FORWARD` if it is listed already,
+    else `EXPECTED`); in a full list it takes the place of the last one. Nothing changes if there is no such place, or
+    if a suggestion would have no positive share. Returns the new length."""
     before = chosen[:filled].copy()
-    least = EXPECTED * list_value(probability, accepted, gain, reading, chosen, filled)
-    length, place = min(filled + 1, SHOWN), -1
+    others, count = before.copy(), 0
+    for j in range(filled):
+        if before[j] != expected:
+            others[count] = before[j]
+            count += 1
+    share = FORWARD if listed[expected] else EXPECTED
+    least = share * list_value(probability, accepted, gain, reading, chosen, filled)
+    length, place = min(count + 1, SHOWN), -1
     for at in range(length):
         for j in range(length):
-            chosen[j] = before[j] if j < at else expected if j == at else before[j - 1]
+            chosen[j] = others[j] if j < at else expected if j == at else others[j - 1]
         shares(probability, accepted, gain, reading, chosen, value, length)
         if value[:length].min() > 0.0 and value[:length].sum() >= least:
             place = at
             break
-    for j in range(length if place >= 0 else filled):
-        chosen[j] = before[j] if j < place or place < 0 else expected if j == place else before[j - 1]
     if place < 0:
+        chosen[:filled] = before
         return filled
-    if length == filled:
-        listed[before[filled - 1]] = False
+    if count == length:
+        listed[others[count - 1]] = False
     listed[expected] = True
     return length
 
