@@ -5,12 +5,12 @@ import io
 import math
 import re
 from collections import Counter
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 import sample
 
+from parsed_page import Page
 from wayword.errors import WorkspaceError
 from wayword.paper.report.markdown import markdown_of
 from wayword.paper.report.page import parser, write
@@ -39,32 +39,6 @@ def files(folder: Path) -> dict[str, bytes]:
     return {
         path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
     }
-
-
-class Page(HTMLParser):
-    """The tags of a page, checked to be closed in order."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.open: list[str] = []
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag not in ("meta", "link", "br", "img"):
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def all(self, attribute: str) -> list[str]:
-        return [str(found[attribute]) for _, found in self.tags if attribute in found]
 
 
 def test_all_files_are_written(out: Path) -> None:

@@ -2,49 +2,14 @@
 
 import re
 from collections import Counter
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from made_report import ARABIC, EVIL, FACTS, FOUND, NOTHING, VERDICT, made
 
+from parsed_page import Page
 from wayword.report.exhibits import number
 from wayword.report.log_report import Arm, render
-
-
-class Page(HTMLParser):
-    """The tags and texts of a page, checked to be closed in order."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.open: list[str] = []
-        self.texts: list[str] = []
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag not in ("meta", "br"):
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] not in ("style", "script"):
-            self.texts.append(data)
-
-    @property
-    def text(self) -> str:
-        return " ".join(" ".join(self.texts).split())
-
-    def named(self, tag: str) -> list[dict[str, str | None]]:
-        return [found for name, found in self.tags if name == tag]
 
 
 @pytest.fixture(scope="module")

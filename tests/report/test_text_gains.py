@@ -1,7 +1,6 @@
 """What the lists of each text gain: as a slow reference says; the facts of the log; and nothing withheld is named."""
 
 from collections import Counter, defaultdict
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -10,14 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from private_shop import SECRET, TITLES, WITHHELD, open_private_shop
 
-from commands import wayword
+from parsed_page import Page
 from shop import QUERIES as QUERIES_SHOWN
 from wayword.completion.typing_outcomes import Keystrokes, Lists, Slots
 from wayword.engines import tables
 from wayword.engines.duck import DuckDB
+from wayword.errors import WaywordError
 from wayword.evaluation.typing_sessions import Sessions, Shown
 from wayword.logs.contexts import from_prefixes
 from wayword.report.log_facts import OFTEN, LogFacts
+from wayword.report.log_report import write
 from wayword.report.text_gains import LEAST, PER, Steps, gains_of, shrinkage, text_gains
 from wayword.serving.completer import Completer, Served
 from wayword.store.compressed_rows import CompressedRows
@@ -179,44 +180,27 @@ def test_the_texts_begin_queries_that_may_be_shown_and_are_typed_often_enough(
         assert gain.searches == typed[gain.text] >= LEAST
 
 
-class Texts(HTMLParser):
-    """What a page shows."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.texts: list[str] = []
-        self.feed(page)
-
-    def handle_data(self, data: str) -> None:
-        self.texts.append(data)
-
-
-def test_the_command_writes_a_page_that_names_nothing_withheld(workspace: Workspace, tmp_path: Path) -> None:
+def test_the_page_names_nothing_withheld(workspace: Workspace, tmp_path: Path) -> None:
     out = tmp_path / "new" / "report.html"
-    done = wayword("report", workspace.path, "--out", out)
-    assert (done.code, done.out) == (0, b"")
-    assert f"The report is {out}." in done.err
+    write(workspace, out)
     page = out.read_text(encoding="utf-8")
+    body = page.lower().split("</style>")[1]
     for query in WITHHELD:
         for word in normalise(query).split():
-            assert (
-                word in ("lamp", "lantern", "example", "org") or word not in page.lower().split("</style>")[1]
-            )
+            assert word in ("lamp", "lantern", "example", "org") or word not in body
     assert "zeb" not in page
     assert "ann@" not in page
     assert TITLES["d00"] not in page
-    shown = Texts(page).texts
+    shown = Page(page).texts
     assert TITLES["d00"] in shown
     assert any("too few users searched" in text for text in shown)
     assert any("block list" in text for text in shown)
 
 
 def test_a_folder_or_a_file_without_an_ab_test_is_refused(workspace: Workspace, tmp_path: Path) -> None:
-    done = wayword("report", workspace.path, "--out", tmp_path)
-    assert done.code == 2
-    assert "is a folder; expected the name of a file" in done.err
+    with pytest.raises(WaywordError, match="is a folder; expected the name of a file"):
+        write(workspace, tmp_path)
     (tmp_path / "ubi.json").write_text("[]")
-    done = wayword("report", workspace.path, "--out", tmp_path / "r.html", "--ubi", tmp_path / "ubi.json")
-    assert done.code == 2
-    assert "Expected what `wayword ubi … --json` prints" in done.err
+    with pytest.raises(WaywordError, match="Expected what `wayword ubi … --json` prints"):
+        write(workspace, tmp_path / "r.html", ubi=tmp_path / "ubi.json")
     assert not (tmp_path / "r.html").exists()
