@@ -19,8 +19,8 @@ from wayword.completion import stage as completion
 from wayword.config import Config
 from wayword.demand import stage as demand
 from wayword.engines import tables
-from wayword.evaluation import log_worth
 from wayword.errors import ConfigError
+from wayword.evaluation import log_worth
 from wayword.evaluation import stage as estimates
 from wayword.evaluation.estimates import METRICS
 from wayword.evaluation.stage import LoadPolicies, load_policies

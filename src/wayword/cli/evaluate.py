@@ -16,9 +16,16 @@ if TYPE_CHECKING:
 def evaluate(
     workspace: WorkspacePath,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the verdict and a list of estimates as JSON.")
+        bool,
+        typer.Option(
+            "--json",
+            help="Print the list of estimates as JSON; with --verdict, --compare or --slice, an object of these.",
+        ),
     ] = False,
     mode: Mode = "any",
+    only_verdict: Annotated[
+        bool, typer.Option("--verdict", help="Only the verdict, without tables.")
+    ] = False,
     everything: Annotated[
         bool, typer.Option("--all", help="Print all tables: kinds of people, utility, lists as a whole.")
     ] = False,
@@ -77,8 +84,8 @@ def evaluate(
         sliced = slices_of(opened, by, (found["policy"], found["other"]), mode=mode) if by else []
         rows = estimates_of(opened, None, mode=mode)
         if as_json:
-            shown = sessions_of(opened, mode=mode) if people else rows
-            answer = {"verdict": found, "slices": sliced, "estimates": shown}
+            judged = {"verdict": found, "slices": sliced} if only_verdict or compare or by else None
+            answer = judged or (sessions_of(opened, mode=mode) if people else rows)
             shell.write(json.dumps(_without_nan(answer), indent=1))
         else:
             console = stdout()
@@ -90,7 +97,7 @@ def evaluate(
                 print_sessions(opened, console, mode=mode, everything=True)
             elif everything:
                 print_all(opened, console, mode=mode)
-            elif not compare:
+            elif not (compare or only_verdict):
                 print_estimates(opened, console, mode=mode)
     if failed := failures(thresholds, rows):
         for line in failed:

@@ -10,8 +10,8 @@ from wayword.cli.acceptance import acceptance
 from wayword.cli.complete import complete
 from wayword.cli.evaluate import evaluate
 from wayword.cli.learn import demo, reproduce, run, simulate
-from wayword.cli.report import report
 from wayword.cli.propensity import propensity
+from wayword.cli.report import report
 from wayword.cli.serve import export, index, serve
 from wayword.cli.settings import config
 from wayword.cli.ubi import ubi
