@@ -331,8 +331,7 @@ def _sessions(
     """Typing sessions of every policy in both modes, under every assumption, and the curve of keystroke values."""
     sessions = Sessions.read(engine, model.retriever.texts, contexts, measure, config.evaluation.sessions)
     kept = SessionOutcomes.of(_searches(engine, sessions))
-    given = config.propensity
-    propensities = sensitivity.curves(engine, given.alpha, measure, given.source)
+    propensities = sensitivity.curves(engine, config.propensity.alpha, measure)
     people_of = {meaning: people for people, meaning in sensitivity.MEANINGS.items()} | {"": MODEL}
     estimates, differences = [], []
     for mode in MODES:
