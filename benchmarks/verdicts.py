@@ -84,7 +84,7 @@ def verdicts_with(workspace: Workspace, config: Config, folder: Path) -> Mapping
         evaluation_measure(config, judged=False),
         truth=None,
         load=load_policies,
-        served=ServedPolicy.open(current(workspace.path / ROOT), texts_of(at)),
+        served=lambda: ServedPolicy.open(current(workspace.path / ROOT), texts_of(at)),
         progress=SILENT,
     )
     return verdict.read(out)

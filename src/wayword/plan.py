@@ -260,7 +260,6 @@ def served_evaluation(
     inputs = {**depends, "served": {"policy": settings.index.policy, **_identity(served, settings)}}
 
     def make(new: Path, at: Folders) -> Report:
-        lists = ServedPolicy.open(served, texts_of(at)) if served else None
         report = estimates.write(
             new,
             at,
@@ -268,7 +267,7 @@ def served_evaluation(
             Measure(**depends["measure"]),
             truth=truth,
             load=load,
-            served=lists,
+            served=(lambda: ServedPolicy.open(served, texts_of(at))) if served else None,
             ceilings=ceilings,
             progress=reporter,
         )

@@ -1,7 +1,7 @@
 """Stage `estimates`: every policy on the test searches in both modes, with intervals and paired differences; typing
 sessions for several kinds of people; and, in a simulated world, the recall of the candidate sources."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -100,22 +100,23 @@ def write(
     *,
     truth: Path | InputFile | None,
     load: LoadPolicies = load_policies,
-    served: ServedLists | None = None,
+    served: Callable[[], ServedLists] | None = None,
     ceilings: Path | None = None,
     progress: Progress,
 ) -> Report:
     """Write `estimates`, `differences`, `sessions`, `session_differences`, `curve`, `recall` and `verdict.json`;
     `estimators` has the rows of all estimators, `estimates` those of the best.
 
-    It evaluates the served policy, the default one, and those named in `[evaluation] compare`. `served` are the lists
-    of the index, which are evaluated instead of what the workspace's policy would show. Without `truth`, `ceilings` may
-    be the `ceiling` of earlier estimates on the same log.
+    It evaluates the served policy, the default one, and those named in `[evaluation] compare`. `served` opens the
+    lists of the index, which are evaluated instead of what the workspace's policy would show. Without `truth`,
+    `ceilings` may be the `ceiling` of earlier estimates on the same log.
     """
     wanted = {DEFAULT, config.index.policy, *config.evaluation.compare}
     known = load(at, config, threads=threads())
     policies = {name: policy for name, policy in known.items() if name in wanted}
-    if served is not None:
-        policies[config.index.policy] = served
+    shown_now = served() if served else None
+    if shown_now is not None:
+        policies[config.index.policy] = shown_now
     steps = len(policies) + 4
     with tables_in(out) as engine:
         fetch_numbered(engine, at)
@@ -146,7 +147,7 @@ def write(
             mode: _conventional(engine, lists[mode], numbers, mode, config.evaluation) for mode in MODES
         }
         model = cast(ListPolicy, known[DEFAULT])
-        sessions, kept = _sessions(engine, policies, model, typed.schema, config, measure, served)
+        sessions, kept = _sessions(engine, policies, model, typed.schema, config, measure, shown_now)
         available = _available(engine)
     tested = {
         mode: estimate(outcome, config.evaluation, METRICS, centred=centred)
