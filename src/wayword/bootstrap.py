@@ -4,7 +4,8 @@ Percentile intervals of few searches with heavy tails are too short, because the
 `widened` makes up for it as Student's t does, with Satterthwaite's degrees of freedom of that variance.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,15 +30,27 @@ def resample_each(tables: Sequence[Floats], own: Floats, config: EvaluationConfi
 
     The tables are not concatenated: the last bits of a matrix product depend on its width.
     """
-    rng = np.random.default_rng(config.seed)
-    at_once = max(1, min(config.bootstrap, RESAMPLED_AT_ONCE // max(len(own), 1)))
     stacked = [np.column_stack([values, own]) for values in tables]
     parts: list[list[Floats]] = [[] for _ in tables]
-    for start in range(0, config.bootstrap, at_once):
-        draws = rng.poisson(1.0, size=(min(at_once, config.bootstrap - start), len(own))).astype(np.float64)
+    few = config.bootstrap * len(own) <= RESAMPLED_AT_ONCE
+    for draws in (_few_draws if few else _draws)(config.bootstrap, len(own), config.seed):
         for part, table in zip(parts, stacked, strict=True):
             part.append(draws @ table)
     return [_ratios(np.concatenate(part)) for part in parts]
+
+
+def _draws(replicates: int, searches: int, seed: int) -> Iterator[Floats]:
+    """How often each replicate has each search (replicates × searches), in parts."""
+    rng = np.random.default_rng(seed)
+    at_once = max(1, min(replicates, RESAMPLED_AT_ONCE // max(searches, 1)))
+    for start in range(0, replicates, at_once):
+        yield rng.poisson(1.0, size=(min(at_once, replicates - start), searches)).astype(np.float64)
+
+
+@lru_cache(maxsize=1)
+def _few_draws(replicates: int, searches: int, seed: int) -> tuple[Floats, ...]:
+    """The same, kept: the same searches are compared again and again under other assumptions."""
+    return tuple(_draws(replicates, searches, seed))
 
 
 def _ratios(sums: Floats) -> Floats:

@@ -126,7 +126,10 @@ def judge(
     available: int = 0,
     level: float = LEVEL,
 ) -> Verdict:
-    """Put a comparison and its checks in words. `searches` of the `available` test searches were typed again."""
+    """Put a comparison and its checks in words; those with the opposite verdict come first.
+
+    `searches` of the `available` test searches were typed again.
+    """
     if measured is None:
         return Verdict(policy, other, UNKNOWN, NOTHING)
     found, keystrokes = measured
@@ -145,7 +148,7 @@ def judge(
         holds,
         [
             Flip(check.assumption, check.better, _flip(policy, other, check))
-            for check in checks
+            for check in sorted(checks, key=lambda check: check.better not in (policy, other))
             if check.better != better
         ],
         list(checks),
@@ -319,7 +322,10 @@ def _in_words(policy: str) -> str:
 
 
 def _found(found: FoundDifference) -> str:
-    return f"{found.value:+.3f} found ({found.low:.3f} to {found.high:.3f})"
+    value, low, high = (
+        round(number, 3) + 0.0 for number in (found.value, found.low, found.high)
+    )  # no -0.000
+    return f"{value:+.3f} found ({low:.3f} to {high:.3f})"
 
 
 def _keystrokes(keystrokes: KeystrokeRatio) -> str:
