@@ -7,8 +7,9 @@ import pytest
 from made_impressions import LAWS, RANKS, impressions, shown
 
 from wayword.engines import Engine
-from wayword.errors import WaywordError
+from wayword.errors import LogError, WaywordError
 from wayword.propensity import regression_em
+from wayword.propensity.comparison import compare
 from wayword.propensity.estimate import METHODS, Method, Options, estimate
 from wayword.propensity.power_law import fitted_law
 from wayword.propensity.strata import Impressions
@@ -83,3 +84,16 @@ def test_em_with_trust_bias_comes_nearer_to_the_truth_where_people_trust_the_ord
         for trust in (True, False)
     ]
     assert missed[0] < 0.7 * missed[1]
+
+
+def test_the_chain_says_where_neighbours_are_never_compared(engine: Engine) -> None:
+    """Results move between ranks 1 and 3, and between 2 and 3."""
+    rows = [row for n in range(300) for row in shown(n, ("a", 1 + 2 * (n % 2), n % 3 == 0))]
+    rows += [row for n in range(300, 600) for row in shown(n, ("b", 2 + n % 2, n % 3 == 0))]
+    data = impressions(engine, rows)
+    assert estimate(data, Options()).ranks.tolist() == [1, 2, 3]
+    with pytest.raises(LogError, match=r"at ranks 1 and 2\. Use `--method likelihood`"):
+        estimate(data, Options("chain"))
+    found = compare(data)
+    assert "chain" not in found.estimates
+    assert found.dependence.sentence.startswith("This log has no clicks that tell")

@@ -21,6 +21,7 @@ SIGNIFICANT = 3.0
 """Standard errors: a large log shows small effects of no consequence."""
 CASCADE = -0.5
 """An effect of expected clicks that cascades have: a log that cannot exclude it does not say that there is none."""
+LEAST_INFORMATION = 1e-9
 PRIOR = 1.0
 """Weight of the mean relevance in that of a stratum, in impressions at rank 1."""
 
@@ -59,6 +60,8 @@ class Dependence:
     def sentence(self) -> str:
         """In words."""
         after, above = self.after_click, self.expected_above
+        if np.isinf(after.error):
+            return "This log has no clicks that tell whether a result is clicked less after a click above."
         found = f"fter a click above, a result is clicked {min(abs(after.value), 1):.0%} "
         if self.cascade:
             return (
@@ -96,6 +99,8 @@ def dependence(data: Impressions, ranks: Integers, p: Floats) -> Dependence:
 def _combined(one: Effect, other: Effect) -> Effect:
     """The mean of two effects, weighted by their precision."""
     weights = np.array([one.error, other.error]) ** -2.0
+    if not weights.any():
+        return Effect(0.0, np.inf)
     value = float(weights @ [one.value, other.value] / weights.sum())
     return Effect(value, float(weights.sum() ** -0.5))
 
@@ -142,6 +147,8 @@ def _effect(data: Impressions, x: Floats, p: Floats) -> Effect:
     at_cells = strata.by_stratum(strata.shown * p[strata.rank] * slope[strata.rank]) / exposure
     efficient = centred - (slope[rank] - at_cells[stratum])
     information = float(clicks[stratum] @ (pi * efficient**2))
+    if information < LEAST_INFORMATION:
+        return Effect(0.0, np.inf)
     part = csr_array(
         (residual * efficient, np.zeros(len(x), np.int64), rows.searches), shape=(len(rows), 1)
     ).toarray()

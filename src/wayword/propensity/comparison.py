@@ -1,11 +1,13 @@
 """All methods on one log: their curves, how well they predict clicks of searches held out, and which to use."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from wayword.errors import LogError
 from wayword.propensity.click_dependence import Dependence, dependence
 from wayword.propensity.estimate import Estimate, Options, estimate
 from wayword.propensity.likelihood import probabilities
@@ -19,8 +21,8 @@ LIKELIHOOD, MONOTONE, EM, TRUST, LAW = (
     "power law",
 )
 FOLDS = 2
-SIGNIFICANT = 2.0
-"""Standard errors of a difference of log-likelihoods."""
+SIGNIFICANT = 3.0
+"""Standard errors of a difference of log-likelihoods: in small logs they are uncertain themselves."""
 
 
 @dataclass(frozen=True)
@@ -68,24 +70,32 @@ def choices(period: Period) -> dict[str, Options]:
 
 
 def compare(data: Impressions, period: Period = "week", *, seed: int = 0) -> Comparison:
-    """Fit all methods, and score them on searches held out."""
-    estimates = {name: estimate(data, options) for name, options in choices(period).items()}
-    main = estimates[LIKELIHOOD]
+    """Fit all methods that say something, and score them on searches held out if each half says enough."""
+    main = estimate(data, choices(period)[LIKELIHOOD])
+    estimates = {LIKELIHOOD: main}
+    for name, options in choices(period).items():
+        if name != LIKELIHOOD:
+            with suppress(LogError):
+                estimates[name] = estimate(data, options)
     ranks = np.setdiff1d(main.ranks, main.by_law)
-    scores = _scores(data, ranks, period, seed)
+    scores: dict[str, Score] = {}
+    with suppress(LogError):
+        scores = _scores(data, ranks, {name: choices(period)[name] for name in estimates}, seed)
     depends = dependence(data, ranks, main.p)
     recommended, reasons = _recommended(estimates, scores, depends)
     return Comparison(estimates, scores, depends, recommended, reasons)
 
 
-def _scores(data: Impressions, ranks: Integers, period: Period, seed: int) -> dict[str, Score]:
+def _scores(
+    data: Impressions, ranks: Integers, methods: Mapping[str, Options], seed: int
+) -> dict[str, Score]:
     """Score the methods, and the power law that is fitted to the likelihood's estimates."""
     fold = np.random.default_rng(seed).permutation(len(data.rows)) % FOLDS
     gains: dict[str, list[Floats]] = {}
     for held_out in range(FOLDS):
         learned = data.of_searches(fold != held_out)
         test = data.of_searches(fold == held_out).at(ranks).informative()
-        for name, options in choices(period).items():
+        for name, options in methods.items():
             found = estimate(learned, options, intervals=False)
             gains.setdefault(name, []).append(_gain(test, found.at(ranks)["p"].to_numpy()))
             if name == LIKELIHOOD:
@@ -120,8 +130,11 @@ def _recommended(
     def worse(name: str) -> bool:
         return scores[name].behind > SIGNIFICANT * scores[name].error
 
-    best = max(scores, key=lambda name: scores[name].gain)
     main = estimates[LIKELIHOOD]
+    if not scores:
+        few = "Half of this log joins too few ranks to compare the methods on the other half: likelihood assumes least."
+        return LIKELIHOOD, [few, depends.sentence]
+    best = max(scores, key=lambda name: scores[name].gain)
     reasons = [
         f"{best} predicts best at which rank held-out clicks fall; "
         + (

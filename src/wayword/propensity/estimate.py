@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from scipy.stats import norm
 
-from wayword.errors import WaywordError
+from wayword.errors import LogError, WaywordError
 from wayword.propensity import all_pairs, chain, likelihood, regression_em
 from wayword.propensity.identifiability import LEAST_CLICKS, check, joined
 from wayword.propensity.power_law import FittedLaw, fitted_law
@@ -111,6 +111,11 @@ def estimate(data: Impressions, options: Options, *, intervals: bool = True) -> 
             data.strata.at(ranks), options, draws=DRAWS[options.method] if intervals else 0
         )
     known = np.isfinite(log_p)
+    if known.sum() < 2:
+        raise LogError(
+            f"The method {options.method} finds no ratio between the first ranks: expected results that were shown, "
+            f"and clicked, at ranks {ranks[0]} and {ranks[1]}. Use `--method likelihood`, which compares all pairs."
+        )
     ranks, log_p, covariance = ranks[known], log_p[known], covariance[np.ix_(known, known)]
     notes = [*_counted(data, used), *_assumed(data, options)]
     if not known.all():

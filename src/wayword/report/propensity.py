@@ -52,12 +52,12 @@ def print_comparison(found: Comparison, console: Console) -> None:
     table.add_column("method")
     for name in (*(f"p[{rank}]" for rank in ranks), "gain per click", "behind the best"):
         table.add_column(name, justify="right")
-    for name, score in found.scores.items():
-        p: list[str] = [""] * len(ranks)
+    for name in dict.fromkeys((*found.estimates, *found.scores)):
+        p, score = [""] * len(ranks), found.scores.get(name)
         if name in found.estimates:
             p = [f"{value:.3f}" for value in found.estimates[name].at(ranks)["p"].to_pylist()]
-        behind = f"{score.behind:.4f} ± {score.error:.4f}"
-        table.add_row(f"{name} ←" if name == found.recommended else name, *p, f"{score.gain:.4f}", behind)
+        told = (f"{score.gain:.4f}", f"{score.behind:.4f} ± {score.error:.4f}") if score else ("", "")
+        table.add_row(f"{name} ←" if name == found.recommended else name, *p, *told)
     console.print(table)
     console.print(f"Recommended: {found.recommended}.", highlight=False)
     for reason in found.reasons:
