@@ -13,7 +13,7 @@ from wayword.config import EvaluationConfig, PrefixConfig
 from wayword.engines import Engine
 from wayword.engines.duck import DuckDB
 from wayword.evaluation.control_variate import FEATURES, SEARCHES, adjusted, deviations
-from wayword.evaluation.estimates import CONTROL_VARIATE, IPS, best, estimate
+from wayword.evaluation.estimates import CONTROL_VARIATE, IPS, best, estimate, more_precise
 from wayword.evaluation.outcomes import Outcomes
 
 TEXTS = ["ab", "abc", "b"]
@@ -133,3 +133,11 @@ def test_both_estimators_are_listed_and_the_best_is_chosen() -> None:
     assert narrow["low"] < 0.5 < narrow["high"]
     for table, n in ((estimates, 2), (differences, 2)):
         assert best(table)["estimator"].to_pylist() == [CONTROL_VARIATE] * n
+
+
+def test_an_estimator_with_larger_standard_errors_is_not_chosen() -> None:
+    outcome = Outcomes(np.ones(4), {"good": np.array([[0.0], [1.0], [0.0], [1.0]])}, {})
+    steady = Outcomes(np.ones(4), {"good": np.array([[0.4], [0.6], [0.4], [0.6]])}, {})
+    wide, narrow = (estimate(one, EvaluationConfig(bootstrap=20))[0] for one in (outcome, steady))
+    assert more_precise(narrow, wide)
+    assert not more_precise(wide, narrow)

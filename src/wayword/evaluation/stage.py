@@ -44,6 +44,7 @@ from wayword.evaluation.estimates import (
     METRICS,
     best,
     estimate,
+    more_precise,
 )
 from wayword.evaluation.outcomes import outcomes
 from wayword.evaluation.recall import recall
@@ -153,12 +154,14 @@ def write(
         mode: estimate(outcome, config.evaluation, METRICS, centred=centred)
         for mode, outcome in results.items()
     }
-    results_of = [*tested.items(), *robust.items()]
+    precise = {mode: both for mode, both in robust.items() if more_precise(both[0], tested[mode][0])}
+    results_of = [*tested.items(), *precise.items()]
+    every = [_marked(found, mode) for mode, (found, _) in (*tested.items(), *robust.items())]
     measured = [_marked(estimates, mode) for mode, (estimates, _) in results_of]
     compared = [_marked(differences, mode) for mode, (_, differences) in results_of]
     expected = [row for row in sessions.estimates if row["people"] == typing_sessions.MODEL]
     rows = [*searched[ANY], *searched[PREFIXED], *expected]
-    pq.write_table(pa.concat_tables(measured), out / "estimators.parquet")
+    pq.write_table(pa.concat_tables(every), out / "estimators.parquet")
     pq.write_table(best(pa.concat_tables([*measured, _as_estimates(rows)])), out / "estimates.parquet")
     pq.write_table(best(pa.concat_tables(compared)), out / "differences.parquet")
     sessions.write(out)
