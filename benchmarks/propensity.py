@@ -2,7 +2,6 @@
 
     python benchmarks/propensity.py errors                  # every method, by rank: about 25 minutes
     python benchmarks/propensity.py coverage                # 1,000 repeats in each position-based world
-    python benchmarks/propensity.py plan                    # experiments as `wayword propensity plan` proposes them
     python benchmarks/propensity.py scale --rows 10000000   # time and memory, from a file
 
 The pages are those of `wayword.simulation.result_pages`: 1,000 queries with 15 documents, ten of them shown, ten weeks;
@@ -124,12 +123,15 @@ def scale(rows: int) -> None:
         pq.write_table(pages.table(), path)
         del pages
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        print(f"| {rows:,} rows | seconds |\n|---|---|")
+        print(f"| {rows:,} rows | seconds | of the processors |\n|---|---|---|")
 
         def timed(name: str, step: Callable[[], object]) -> object:
-            started = time.monotonic()
+            started, used = time.monotonic(), time.process_time()
             result = step()
-            print(f"| {name} | {time.monotonic() - started:.1f} |", flush=True)
+            print(
+                f"| {name} | {time.monotonic() - started:.1f} | {time.process_time() - used:.1f} |",
+                flush=True,
+            )
             return result
 
         data = timed("read and count", lambda: impressions_file.read(path)[0])
