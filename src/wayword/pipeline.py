@@ -84,8 +84,9 @@ def run(
         impressions=impressions,
         first_rank=first_rank,
     )
+    planned = stages_before_index(settings, inputs, reporter)
     with building(out, reporter) as build:
-        for name, stage in stages_before_index(settings, inputs, reporter).items():
+        for name, stage in planned.items():
             folder = build.stage(name, stage)
             if name == WORTH and name in build.made and (said := report_of(folder).get("sentence")):
                 reporter.note(said)
