@@ -90,4 +90,4 @@ def test_an_unknown_suggestion_shares_nothing_and_is_hardly_taken() -> None:
     one, no = np.array([0], np.int32), np.array([False])
     f = features(one, np.array([-1], np.int32), no, no, queries)
     assert f.tolist() == [[1, 0, 0, 0, 0, 0]]
-    assert PRIOR.probability(f)[0] == pytest.approx(1 / (1 + np.exp(5.7)))
+    assert PRIOR.probability(f)[0] == pytest.approx(1 / (1 + np.exp(6.0)))

@@ -12,7 +12,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from slow_list_value import best_value, shares, value
 
-from wayword.completion.list_value import CLOSE, EXPECTED, FORWARD, LEAST, SHOWN, list_value, optimise
+from wayword.completion.list_value import CLOSE, EXPECTED, LEAST, SHOWN, list_value, optimise
 from wayword.completion.list_value import shares as fast_shares
 
 READING = 0.8 * np.arange(1, 41, dtype=np.float64) ** -0.5
@@ -328,7 +328,7 @@ def test_the_most_probable_query_is_listed_if_it_costs_at_most_a_tenth_and_stand
                 [*others[:at], expected, *others[at:]][:SHOWN] for at in range(min(len(others) + 1, SHOWN))
             ]
             valued = [(shares(*one.plain, place), place) for place in places]
-            least = (FORWARD if expected in listed else EXPECTED) * sum(of_each)
+            least = EXPECTED * sum(of_each)
             if any(abs(sum(each) - least) < 1e-6 or abs(min(each)) < 1e-9 for each, _ in valued):
                 continue  # rounding decides
             allowed = [place for each, place in valued if min(each) > 0 and sum(each) > least]

@@ -34,7 +34,7 @@ MODEL = "acceptance.json"
 """The file of a model in an artefact."""
 POSITIONS = 10
 """Positions with a reading probability of their own; later positions have that of the last."""
-CARELESS, KEPT, STRICT = 0.15, 0.5, 0.2
+CARELESS, KEPT, STRICT = 0.3, 0.5, 0.2
 """The share of careless people, how far decisions are kept, and the share of strict people, before any event."""
 
 
@@ -43,7 +43,7 @@ class Acceptance:
     """`coefficients[f]` is the weight of `FEATURES[f]`, `reading[j]` the probability that position j + 1 is read.
 
     >>> PRIOR.probability(np.array([[1.0, 1, 0, 0, 0, 0], [1.0, 1, 1, 1, 1, 0]])).round(2).tolist()
-    [0.01, 0.77]
+    [0.01, 0.86]
     """
 
     coefficients: NDArray[np.float64]
@@ -120,7 +120,7 @@ class Acceptance:
 
 
 PRIOR = Acceptance(
-    np.array([-5.7, 1.2, 0.8, 0.8, 4.1, -0.5]),
+    np.array([-6.0, 1.2, 0.8, 0.8, 5.0, -0.5]),
     0.85 * np.arange(1, POSITIONS + 1, dtype=np.float64) ** -0.9,
 )
 """The model for logs without events of what was shown and taken; docs/acceptance.md gives the reasons."""

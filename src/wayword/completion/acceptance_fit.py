@@ -6,10 +6,10 @@ the share of careless people. Each has a normal prior around `PRIOR` (around 0 f
 maximum. Intervals are by the sandwich formula, clustered by typing session, where the prior counts as one more
 observation:
 
-    covariance = (H + Λ)⁻¹ (S + Λ) (H + Λ)⁻¹      H: minus the Hessian, S: Σ score · scoreᵀ, Λ: the prior's precision
+    covariance = A⁻¹ (S + Λ) A⁻ᵀ,   A = H − D + Λ      H: minus the Hessian, S: Σ score · scoreᵀ, Λ: the prior's precision
 
-log U, by which κ is multiplied, depends on r. It is computed with the r of the round before. Intervals do not include
-that U is estimated.
+log U, by which κ is multiplied, depends on r. It is computed with the r of the round before. D is the derivative of the
+gradient by γ through log U: with it the intervals include that U is estimated.
 """
 
 from dataclasses import dataclass, replace
@@ -43,6 +43,9 @@ ROUNDS = ((0.1, 1.0), (1.0, 1e-2), (1.0, CONVERGED))
 each round; one more would move no parameter by a hundredth of its standard error."""
 LEAST_SAMPLED = 1000
 """A part of the sessions is used only if it has so many."""
+SAMPLED = 0.1
+"""D is computed from this share of the sessions, by differences between γ ± `DIFFERENCE`."""
+DIFFERENCE = 1e-3
 WITHIN = 1.959963984540054
 """95 % of a normal distribution are within so many standard deviations."""
 
@@ -192,7 +195,7 @@ def model_of(parameters: Floats) -> Acceptance:
 
     >>> model = model_of(parameters_of(PRIOR))
     >>> model.coefficients.tolist() == PRIOR.coefficients.tolist(), round(model.careless, 6), model.kept
-    (True, 0.15, 0.5)
+    (True, 0.3, 0.5)
     """
     return Acceptance(
         parameters[POSITIONS:-2].copy(),
@@ -270,10 +273,11 @@ def fit(data: AcceptanceData, start: Floats | None = None) -> Fit:
         parameters, point, used, converged = _climb(data, parameters, sessions, enough)
         passes += used
     weight = np.diag(precision(kinds))
-    inverse = np.linalg.inv(_positive(-point.hessian, point.outer + weight))
+    curvature = _positive(-point.hessian, point.outer + weight)
+    inverse = np.linalg.inv(curvature - _through_unread(data, parameters))
     return Fit(
         parameters,
-        inverse @ (point.outer + weight) @ inverse,
+        inverse @ (point.outer + weight) @ inverse.T,
         np.diag(-point.hessian) - np.diag(weight),
         point.log_likelihood,
         data.sessions,
@@ -282,6 +286,20 @@ def fit(data: AcceptanceData, start: Floats | None = None) -> Fit:
         converged,
         passes,
     )
+
+
+def _through_unread(data: AcceptanceData, parameters: Floats) -> Floats:
+    """Return D: how the gradient changes with γ because log U does."""
+    sessions = max(round(SAMPLED * data.sessions), min(data.sessions, LEAST_SAMPLED))
+    result = np.zeros((len(parameters), len(parameters)))
+    for j in range(POSITIONS if sessions else 0):
+        moved = DIFFERENCE * np.eye(len(parameters))[j]
+        ahead, behind = (
+            evaluate(data, parameters, log_unread(data, reading_of(parameters + way)), sessions).gradient
+            for way in (moved, -moved)
+        )
+        result[:, j] = (ahead - behind) / (2 * DIFFERENCE) * data.sessions / sessions
+    return result
 
 
 def _climb(

@@ -13,7 +13,7 @@ inserted or replaced, while this increases V. With S_j = Π_{i<j} (1 − r_i a_i
 position j, and F_j, the value of what follows position j for those who reach it, a replacement of position j by c is
 worth Σ_q̄ P · S_j · r_j · a_c · (gain_c − F_j), for all c at once: a sweep over all positions costs as much as the
 greedy list. Of suggestions whose value is within 1 %, the most searched is taken. The most probable intended query is
-listed where this costs at most a tenth of the value, and moved towards the top where this costs at most a twentieth.
+listed, as early as this costs at most a tenth of the value.
 The share of each suggestion in V is positive: none is shown only because it keeps people from a worse one.
 """
 
@@ -30,9 +30,7 @@ SWEEPS = 3
 LEAST = 1e-4
 """Smallest value of a suggestion that is shown."""
 EXPECTED = 0.9
-"""The most probable intended query is listed if the list keeps this share of its value: people look for it."""
-FORWARD = 0.95
-"""Where it is listed anyway, it stands as early as the list keeps this share: people expect it near the top."""
+"""The most probable intended query stands as early as the list keeps this share of its value: people look for it."""
 SHOWN = 10
 """Suggestions of a list that people see: the list is the best of this length."""
 
@@ -99,17 +97,16 @@ def _put_forward(
     filled: Any,
     listed: Any,
 ) -> Any:
-    """Put the suggestion that people look for as early as the list keeps its value (`FORWARD` if it is listed already,
-    else `EXPECTED`); in a full list it takes the place of the last one. Nothing changes if there is no such place, or
-    if a suggestion would have no positive share. Returns the new length."""
+    """Put the suggestion that people look for as early as the list keeps its value (`EXPECTED`); in a full list it takes
+    the place of the last one. Nothing changes if there is no such place, or if a suggestion would have no positive
+    share. Returns the new length."""
     before = chosen[:filled].copy()
     others, count = before.copy(), 0
     for j in range(filled):
         if before[j] != expected:
             others[count] = before[j]
             count += 1
-    share = FORWARD if listed[expected] else EXPECTED
-    least = share * list_value(probability, accepted, gain, reading, chosen, filled)
+    least = EXPECTED * list_value(probability, accepted, gain, reading, chosen, filled)
     length, place = min(count + 1, SHOWN), -1
     for at in range(length):
         for j in range(length):
