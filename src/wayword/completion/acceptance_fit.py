@@ -6,7 +6,7 @@ the share of careless people. Each has a normal prior around `PRIOR` (around 0 f
 maximum. Intervals are by the sandwich formula, clustered by typing session, where the prior counts as one more
 observation:
 
-    covariance = A⁻¹ (S + Λ) A⁻ᵀ,   A = H − D + Λ      H: minus the Hessian, S: Σ score · scoreᵀ, Λ: the prior's precision
+    covariance = A⁻¹ (S + Λ) A⁻ᵀ,   A = H − D + Λ    H: minus the Hessian, S: Σ score · scoreᵀ, Λ: the prior's precision
 
 log U, by which κ is multiplied, depends on r. It is computed with the r of the round before. D is the derivative of the
 gradient by γ through log U: with it the intervals include that U is estimated.

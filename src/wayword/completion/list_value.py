@@ -97,9 +97,9 @@ def _put_forward(
     filled: Any,
     listed: Any,
 ) -> Any:
-    """Put the suggestion that people look for as early as the list keeps its value (`EXPECTED`); in a full list it takes
-    the place of the last one. Nothing changes if there is no such place, or if a suggestion would have no positive
-    share. Returns the new length."""
+    """Put the suggestion that people look for as early as the list keeps its value (`EXPECTED`); in a full list it
+    takes the place of the last one. Nothing changes if there is no such place, or if a suggestion would have no
+    positive share. Returns the new length."""
     before = chosen[:filled].copy()
     others, count = before.copy(), 0
     for j in range(filled):
