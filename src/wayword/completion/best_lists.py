@@ -61,9 +61,8 @@ def best_lists(
         if m0 == m1 or c0 == c1:
             continue
         intended, suggested = member_query[m0:m1], pool_query[c0:c1]
-        own, rows = _own_columns(intended, suggested, group, strict > 0.0)
         first_list = careless > 0.0 and typed[0][text + 1] - typed[0][text] == 1
-        rows += first_list
+        rows = len(intended) + first_list
         gain = utilities(intended, suggested, pages, demand, own_utility, factors, text, scratch[1], rows)
         has_words = typed_words(typed, text, spelling, suggested)
         accepted = acceptance(
@@ -84,11 +83,12 @@ def best_lists(
         for m in range(m1 - m0):
             for c in range(c1 - c0):
                 gain[m, c] = worth[m0 + m] * (gain[m, c] - 1.0) + keystroke_value * saved[m0 + m]
-        chance = _add_strict(probability[m0:m1], accepted, gain, own, strict, careless if first_list else 0.0)
+        chance, sure = _strict_apart(
+            probability[m0:m1], group[intended], group[suggested], gain, strict, careless if first_list else 0.0
+        )
+        people = chance, accepted, gain, sure
         filled = optimise(
-            chance,
-            accepted,
-            gain,
+            people,
             reading,
             searches,
             suggested,
@@ -101,7 +101,7 @@ def best_lists(
         if not corrected[text]:
             kept = _related(query[text], value[text], filled, has_words, UNRELATED * most)
             if kept < filled:
-                shares(chance, accepted, gain, reading, query[text], value[text], kept)
+                shares(people, reading, query[text], value[text], kept)
                 query[text, kept:], value[text, kept:] = -1, 0.0
                 filled = kept
         for j in range(filled):
@@ -133,21 +133,6 @@ def _related(chosen: Any, value: Any, filled: Any, has_words: Any, least: Any) -
 
 
 @subroutine
-def _own_columns(intended: Any, suggested: Any, group: Any, strict: Any) -> Any:
-    """Return the column of each member's own query, or -1; and the rows of the matrices: one for each member, and one
-    more for its strict people if its query may be suggested."""
-    own, rows = np.full(len(intended), -1, np.int64), len(intended)
-    if strict:
-        for m in range(len(intended)):
-            for c in range(len(suggested)):
-                if group[suggested[c]] == group[intended[m]]:
-                    own[m] = c
-                    rows += 1
-                    break
-    return own, rows
-
-
-@subroutine
 def _add_careless(probability: Any, worth: Any, accepted: Any, gain: Any) -> None:
     """Fill the last row: those who take whatever they read; `gain` has û(q | q̄) of the members."""
     last = len(gain) - 1
@@ -158,18 +143,19 @@ def _add_careless(probability: Any, worth: Any, accepted: Any, gain: Any) -> Non
 
 
 @subroutine
-def _add_strict(probability: Any, accepted: Any, gain: Any, own: Any, strict: Any, careless: Any) -> Any:
-    """Fill the rows after the members: those who accept their own query only. Returns the probability of each row."""
-    chance, at = np.empty(len(gain), np.float32), len(probability)
+def _strict_apart(
+    probability: Any, intended: Any, suggested: Any, gain: Any, strict: Any, careless: Any
+) -> Any:
+    """Return the probability of each row, and Σ P · gain of those who accept each suggestion only."""
+    chance, sure = np.empty(len(gain), np.float32), np.zeros(gain.shape[1])
     chance[len(gain) - 1] = careless
     for m in range(len(probability)):
         share = (1.0 - careless) * probability[m]
         chance[m] = (1.0 - strict) * share
-        if own[m] >= 0:
-            chance[at] = strict * share
-            accepted[at, own[m]], gain[at, own[m]] = 1.0, gain[m, own[m]]
-            at += 1
-    return chance
+        for c in range(gain.shape[1]):
+            if suggested[c] == intended[m]:
+                sure[c] += strict * share * gain[m, c]
+    return chance, sure
 
 
 @subroutine
