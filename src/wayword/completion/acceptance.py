@@ -34,7 +34,7 @@ MODEL = "acceptance.json"
 """The file of a model in an artefact."""
 POSITIONS = 10
 """Positions with a reading probability of their own; later positions have that of the last."""
-CARELESS, KEPT, STRICT = 0.3, 0.5, 0.2
+CARELESS, KEPT, STRICT = 0.3, 0.5, 0.3
 """The share of careless people, how far decisions are kept, and the share of strict people, before any event."""
 
 
