@@ -73,7 +73,7 @@ class Takers:
     utility: NDArray[np.float32]
     """û(q_j | q̄)."""
     worth: NDArray[np.float64]
-    """What a search for q̄ finds, relative to the average search."""
+    """Success of a search for q̄, relative to the average search."""
     saved: NDArray[np.float64]
     """λ · saved(x, q̄)."""
     careless: NDArray[np.float64]
@@ -130,7 +130,7 @@ class ListPolicy:
 
     @cached_property
     def worth(self) -> NDArray[np.float32]:
-        """What a search for each query finds, relative to the average search."""
+        """Success of a search for each query: what it finds, relative to the average search."""
         own = np.where(self.searches > 0, self.retriever.own_utility, 0).astype(np.float64)
         average = max(float(own.sum()), 1e-12) / max(float(self.searches.sum()), 1e-12)
         rate = (own + PSEUDO_SEARCHES * average) / (self.searches + PSEUDO_SEARCHES)

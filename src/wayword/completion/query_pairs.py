@@ -1,4 +1,4 @@
-"""What a suggestion is to people who intend another query: how well it serves them, and whether they accept it.
+"""Pairs of a suggestion and the query that people intend: how well it serves them, and whether they accept it.
 
     û(q | q̄)    = ⟨demand(q̄), exposure(q)⟩ / ⟨demand(q̄), exposure(q̄)⟩
     a(q | x, q̄) = 1 if q and q̄ are one suggestion, else σ(coefficients · features of the pair)

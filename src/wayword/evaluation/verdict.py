@@ -51,7 +51,7 @@ NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten
 
 @dataclass(frozen=True)
 class FoundDifference:
-    """What people find more with the policy, with its interval, and the values of both policies."""
+    """The difference in found, with its interval, and the values of both policies."""
 
     value: float
     low: float
@@ -78,7 +78,7 @@ class Check:
     found: FoundDifference
     keystrokes: KeystrokeRatio
     group: str = ""
-    """What the assumptions of a kind are called together: "α from 0.5 to 1.5"; empty for one on its own."""
+    """The common name of the assumptions of a kind: "α from 0.5 to 1.5"; empty for one on its own."""
 
 
 @dataclass(frozen=True)

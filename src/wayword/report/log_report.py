@@ -134,7 +134,7 @@ class LogReport:
 
     @property
     def problems(self) -> list[Finding]:
-        """What should be mended before any number is believed."""
+        """Problems that should be mended before any number is believed."""
         return [one for one in self.findings if one.level == "problem"]
 
 
@@ -284,7 +284,7 @@ def points(value: float, digits: int = 1) -> str:
 
 
 def _values(report: LogReport) -> dict[str, Any]:
-    """What templates show beside the report itself."""
+    """The values that templates show beside the report itself."""
     value = {(row["policy"], row["metric"]): row for row in report.sessions if row["people"] == MODEL}
     marks = letters(dict.fromkeys(row["policy"] for row in report.sessions))
     return {
@@ -359,7 +359,7 @@ def _longer(verdict: Mapping[str, Any]) -> list[tuple[str, float]]:
 
 
 def _next_step(report: LogReport) -> str:
-    """What to do next, from the verdict."""
+    """The next step that follows from the verdict."""
     verdict = report.verdict
     if report.facts.tested >= FEW_TEST and report.problems:
         return "mend the data as said above, and run again; until then, do not rely on this comparison."
@@ -381,7 +381,7 @@ def _next_step(report: LogReport) -> str:
 
 
 def _more_log(needed: float | None) -> str:
-    """What to do where the verdict is unknown; `needed` is how many times the clicks would tell.
+    """The next step where the verdict is unknown; `needed` is how many times the clicks would tell.
 
     >>> _more_log(33.9)
     'collect a longer log, about 34 times the clicks; until then, expect what most popular completion gives.'
