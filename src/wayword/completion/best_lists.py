@@ -84,7 +84,12 @@ def best_lists(
             for c in range(c1 - c0):
                 gain[m, c] = worth[m0 + m] * (gain[m, c] - 1.0) + keystroke_value * saved[m0 + m]
         chance, sure = _strict_apart(
-            probability[m0:m1], group[intended], group[suggested], gain, strict, careless if first_list else 0.0
+            probability[m0:m1],
+            group[intended],
+            group[suggested],
+            gain,
+            strict,
+            careless if first_list else 0.0,
         )
         people = chance, accepted, gain, sure
         filled = optimise(
