@@ -48,7 +48,7 @@ VERDICT: dict[str, Any] = {
     "keystrokes": KEYSTROKES,
     "holds": ["α from 0.5 to 1.5"],
     "flips": [
-        {"assumption": "hasty people", "better": "equal", "sentence": "Not for hasty people: no difference."}
+        {"assumption": "hasty people", "better": "equal", "sentence": "For hasty people: no difference."}
     ],
     "checks": [{"assumption": "α = 0.5", "better": "wayword", "found": FOUND, "keystrokes": KEYSTROKES}],
     "clicks_needed": None,

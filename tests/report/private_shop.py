@@ -15,7 +15,7 @@ SECRET, PERSONAL, BLOCKED = "zebra lantern", "ann@example.org", "lamp darn"
 WITHHELD = (SECRET, PERSONAL, BLOCKED)
 EACH = 400
 """Searches of each withheld query: a tenth of them is tested with."""
-TITLES = {"d00": "<script>alert(1)</script> & lamp", "d01": "مصباح مكتب"}
+TITLES = {**dict.fromkeys(DOCUMENTS, "<script>alert(1)</script> & lamp"), "d01": "مصباح مكتب"}
 
 
 def make_log(folder: Path) -> tuple[Path, Path, Path]:
