@@ -212,7 +212,7 @@ class Knows:
                 policy.retriever.graph.demand.arrays,
                 policy.retriever.own_utility,
                 policy._factors(context),
-                policy.acceptance.coefficients,
+                policy.acceptance.coefficients[None],
                 scratch,
             )
         return np.asarray(utility)

@@ -62,7 +62,8 @@ def best_lists(
             continue
         intended, suggested = member_query[m0:m1], pool_query[c0:c1]
         first_list = careless > 0.0 and typed[0][text + 1] - typed[0][text] == 1
-        rows = len(intended) + first_list
+        count, kinds = m1 - m0, len(coefficients)
+        rows = kinds * count + first_list
         gain = utilities(intended, suggested, pages, demand, own_utility, factors, text, scratch[1], rows)
         has_words = typed_words(typed, text, spelling, suggested)
         accepted = acceptance(
@@ -80,11 +81,14 @@ def best_lists(
         )
         if first_list:
             _add_careless(probability[m0:m1], worth[m0:m1], accepted, gain)
-        for m in range(m1 - m0):
+        for m in range(count):
             for c in range(c1 - c0):
                 gain[m, c] = worth[m0 + m] * (gain[m, c] - 1.0) + keystroke_value * saved[m0 + m]
+                for kind in range(1, kinds):
+                    gain[kind * count + m, c] = gain[m, c]
         chance, sure = _strict_apart(
             probability[m0:m1],
+            kinds,
             group[intended],
             group[suggested],
             gain,
@@ -113,9 +117,10 @@ def best_lists(
             if value[text, j] < NEGLIGIBLE * most:
                 query[text, j:], value[text, j:] = -1, 0.0
                 break
-            for m in range(m1 - m0):
-                declined[m0 + m] *= 1.0 - reading[j] * accepted[m, query[text, j]]
-            query[text, j] = suggested[query[text, j]]
+        _decline(accepted, reading, query[text], kinds, declined[m0:m1])
+        for j in range(filled):
+            if query[text, j] >= 0:
+                query[text, j] = suggested[query[text, j]]
 
 
 @subroutine
@@ -149,18 +154,36 @@ def _add_careless(probability: Any, worth: Any, accepted: Any, gain: Any) -> Non
 
 @subroutine
 def _strict_apart(
-    probability: Any, intended: Any, suggested: Any, gain: Any, strict: Any, careless: Any
+    probability: Any, kinds: Any, intended: Any, suggested: Any, gain: Any, strict: Any, careless: Any
 ) -> Any:
     """Return the probability of each row, and Σ P · gain of those who accept each suggestion only."""
     chance, sure = np.empty(len(gain), np.float32), np.zeros(gain.shape[1])
     chance[len(gain) - 1] = careless
-    for m in range(len(probability)):
+    members = len(probability)
+    for m in range(members):
         share = (1.0 - careless) * probability[m]
-        chance[m] = (1.0 - strict) * share
+        for kind in range(kinds):
+            chance[kind * members + m] = (1.0 - strict) * share / kinds
         for c in range(gain.shape[1]):
             if suggested[c] == intended[m]:
                 sure[c] += strict * share * gain[m, c]
     return chance, sure
+
+
+@subroutine
+def _decline(accepted: Any, reading: Any, chosen: Any, kinds: Any, declined: Any) -> None:
+    """Fill in the probability that somebody takes nothing of a list, the mean over kinds of people."""
+    members = len(declined)
+    for m in range(members):
+        nothing = 0.0
+        for kind in range(kinds):
+            left = 1.0
+            for j in range(len(chosen)):
+                if chosen[j] < 0:
+                    break
+                left *= 1.0 - reading[j] * accepted[kind * members + m, chosen[j]]
+            nothing += left / kinds
+        declined[m] = nothing
 
 
 @subroutine

@@ -278,7 +278,7 @@ class ListPolicy:
         corrected = np.isin(intents.source, CORRECTED)
         factors = self._factors(contexts)
         model = (
-            self.acceptance.coefficients,
+            self.acceptance.by_kind,
             self.acceptance.reading_at(k),
             self.keystroke_value,
             self.acceptance.careless,
@@ -327,12 +327,13 @@ class ListPolicy:
                 self.retriever.graph.demand.arrays,
                 self.retriever.own_utility,
                 self._factors(contexts),
-                self.acceptance.coefficients,
+                self.acceptance.by_kind,
                 scratch,
             )
         reading, group = self.acceptance.reading_at(len(listed)), self.queries.group
         read = accepted * reading
         takes = read * np.cumprod(np.hstack([np.ones((len(read), 1)), 1 - read]), axis=1)[:, :-1]
+        takes = takes.reshape(len(self.acceptance.by_kind), *utility.shape).mean(axis=0)
         own = group[members.rows.values][:, None] == group[listed]
         takes = (1 - self.acceptance.strict) * takes + self.acceptance.strict * own * reading
         worth = self.worth[members.rows.values].astype(np.float64)
@@ -387,7 +388,7 @@ class ListPolicy:
                 self.queries.arrays(self.searches, self.retriever.certainty),
                 self.retriever.graph.demand.arrays,
                 self.retriever.own_utility,
-                self.acceptance.coefficients,
+                self.acceptance.coefficients[None],
                 scratch[0],
                 np.zeros(self.retriever.graph.documents),
             )
