@@ -115,6 +115,7 @@ def made(**changes: Any) -> LogReport:
         helped=[example(text) for text in TEXTS],
         hurt=[example("tv")],
         withheld={"personal data": 3, "few users": 1_234},
+        merged=[{"query": "tvs", "shown_as": "tv", "reason": "word form", "searches": 12}],
         queries=4_000,
         index={"version": "0123456789abcdef", "policy": "wayword"},
         propensities=Propensities(
