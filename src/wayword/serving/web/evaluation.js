@@ -64,7 +64,7 @@ function picture(evaluation, width, style) {
   const em = parseFloat(style.fontSize);
   const { policies, keystroke_value: served } = evaluation;
   const height = Math.round(Math.max(23 * em, 0.56 * width));
-  const plot = { left: 3.2 * em, right: width - 0.75 * em, top: 2.2 * em, bottom: height - 3.4 * em };
+  const plot = { left: 3.2 * em, right: width - 1.2 * em, top: 2.2 * em, bottom: height - 3.4 * em };
   const points = [...policies, ...evaluation.curve];
   const across = scale(points.map((point) => point.keystrokes), plot.left, plot.right, width / (6 * em));
   const up = scale(points.map((point) => point.found), plot.bottom, plot.top, height / (4 * em));

@@ -48,7 +48,7 @@ export function placed(items, curve, plot, em) {
       const points = drawn.filter((_, at) => at !== n);
       const cost = ({ box, far, leader }) =>
         30 * total(boxes, box) + 3 * total(points, box) + 3 * total(lines, box) + 100 * outside(box, plot) + 4 * far +
-        leader.reduce((sum, spot) => sum + 5 * total(boxes, spot) + total(points, spot), 0);
+        leader.reduce((sum, spot) => sum + 5 * total(boxes, spot) + 10 * total(points, spot) + 30 * total(lines, spot), 0);
       chosen[n] = choices[n].reduce((best, one) => (cost(one) < cost(best) ? one : best));
     });
   }
