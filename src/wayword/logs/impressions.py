@@ -129,7 +129,9 @@ def read(engine: Engine, file: InputFile, *, first_rank: int = 1) -> dict[str, i
     once = _count(engine, "shown_once")
     twice = rows - sum(left_out.values()) - once
     left_out[TWICE_CLICKED] = int(
-        engine.arrow("SELECT coalesce(sum(times - 1), 0) AS n FROM shown_once WHERE contradictory")["n"][0].as_py()
+        engine.arrow("SELECT coalesce(sum(times - 1), 0) AS n FROM shown_once WHERE contradictory")["n"][
+            0
+        ].as_py()
     )
     left_out[TWICE] = twice - left_out[TWICE_CLICKED]
     contradictory = _enforce(engine, _SEARCH_CHECKS, "sum(impressions)", once, source=str(file))
