@@ -85,8 +85,9 @@ _SEARCH_CHECKS = (
     ),
     Check(
         "a label in `swap` whose results hardly change places",
-        "both halves of the experiment under the label: the searches whose results changed places, and the others",
-        """(SELECT swap, round(sum(same / (n - 1)) / sum(n), 3) AS at_the_same_rank, CAST(sum(n) AS BIGINT) AS impressions
+        "both halves of the experiment under the label, those whose results changed places and the others",
+        """(SELECT swap, round(sum(same / (n - 1)) / sum(n), 3) AS at_the_same_rank,
+                   CAST(sum(n) AS BIGINT) AS impressions
            FROM (SELECT swap, sum(times) AS n, CAST(sum(times * (times - 1)) AS DOUBLE) AS same FROM (
                    SELECT swap, text, document_id, rank, count(*) AS times FROM shown_once WHERE swap IS NOT NULL
                    GROUP BY swap, text, document_id, rank) AS at_rank

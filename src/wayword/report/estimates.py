@@ -9,10 +9,10 @@ import pyarrow.compute as pc
 from rich.console import Console
 from rich.table import Table
 
+from wayword.completion.list_value import SHOWN as LISTED
 from wayword.completion.policies import DEFAULT
 from wayword.engines import tables
 from wayword.errors import WaywordError
-from wayword.completion.list_value import SHOWN as LISTED
 from wayword.evaluation import diagnostics
 from wayword.evaluation.estimates import DIAGNOSTICS, LIST_UTILITY, UTILITY
 from wayword.evaluation.typing_sessions import FOUND
@@ -188,8 +188,9 @@ def _print_reliability(workspace: Workspace, console: Console, mode: str) -> Non
     console.print(table)
     used = {row["metric"]: row["estimator"] for row in rows}
     console.print(
-        f"Estimators: {', '.join(f'{metric} by {name}' for metric, name in used.items())}. Trust needs an effective n of {diagnostics.ENOUGH} or more and a k̂ below {diagnostics.FINITE_VARIANCE:g} "
-        f"({diagnostics.FINITE_MEAN:g} at most). The largest weight is in searches that type on.",
+        f"Estimators: {', '.join(f'{metric} by {name}' for metric, name in used.items())}. Trust needs an effective n "
+        f"of {diagnostics.ENOUGH} or more and a k̂ below {diagnostics.FINITE_VARIANCE:g} ({diagnostics.FINITE_MEAN:g} "
+        "at most). The largest weight is in searches that type on.",
         highlight=False,
     )
     for line in worries_of(workspace, mode=mode):
