@@ -51,7 +51,7 @@ BAD = {
     ),
     "pairs that move between weeks alone": (
         [row for n in range(60) for row in shown(n, ("a", 1 + (n > 30), n % 3 == 0), day=7 * (n > 30))],
-        "shown at two ranks within a week (`--period none` looks at all)",
+        'shown at two ranks within a week (`--period none` or [propensity] period = "none" looks at all)',
     ),
     "one search": (shown(1, ("a", 1, 1), ("b", 2, 0)), "Found one search with 2 impressions"),
     "ten rows": (moving(5), f"clicks on results that were shown at several ranks; expected {LEAST_CLICKS} or more"),

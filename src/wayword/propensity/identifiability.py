@@ -14,6 +14,7 @@ ENOUGH_SEARCHES = 50
 """A table of fewer searches may have a click in each by chance."""
 CLICKED_SEARCHES = 0.98
 """A larger share of searches with a click means that the others were left out."""
+WHOLE = '`--period none` or [propensity] period = "none" looks at all'
 PLAN = "`wayword propensity plan` says which ranks to swap"
 BAND = 'Else set [propensity] source = "power": `wayword evaluate` says whether its verdict depends on alpha'
 
@@ -55,11 +56,7 @@ def check(data: Impressions, period: Period = "none") -> None:
             "at several ranks. Check that `rank` is the position at which the clicked result was shown."
         )
     if not strata.moved().any():
-        within = (
-            ""
-            if period == "none" or data.days is None
-            else f" within a {period} (`--period none` looks at all)"
-        )
+        within = "" if period == "none" or data.days is None else f" within a {period} ({WHOLE})"
         raise LogError(
             f"Found no query with a document that was shown at two ranks{within}; expected some. Without rank "
             f"changes, position and relevance cannot be told apart: {PLAN}. {BAND}."
@@ -102,9 +99,7 @@ def joined(data: Impressions, period: Period = "none") -> Impressions:
 
 def _within(data: Impressions, period: Period) -> str:
     """In words, where ranks were compared within a period."""
-    return (
-        "" if period == "none" or data.days is None else f" within a {period} (`--period none` looks at all)"
-    )
+    return "" if period == "none" or data.days is None else f" within a {period} ({WHOLE})"
 
 
 def _check_groups(strata: Strata, groups: list[Integers], within: str) -> None:
