@@ -81,6 +81,8 @@ class PropensityConfig(Table, frozen=True):
     """With source "power": p[rank] is proportional to rank^-alpha."""
     file: str = ""
     """With source "file": a table of rank and p, optionally with the interval low to high."""
+    period: Literal["none", "day", "week", "month"] = "week"
+    """With source "log": ranks are compared within a day, week or month, or (none) over the whole log."""
 
 
 class UtilityConfig(Table, frozen=True):

@@ -164,3 +164,14 @@ def test_it_is_unbiased_whatever_is_guessed(engine: Engine, others: list[float])
     assert (np.abs(mean - wanted) < 3.5 * error).all()
     if others == relevance:
         assert np.var(robust, axis=0).sum() < np.var(ips, axis=0).sum()
+
+
+@pytest.mark.parametrize("unclicked", [0, 10])
+def test_impressions_of_clicked_searches_alone_do_not_do(engine: Engine, unclicked: int) -> None:
+    searches = [Search(0, (Click(n % 2, n % 2 + 1),), 0, "test") for n in range(60)]
+    searches += [Search(0, (), 0, "test")] * unclicked
+    load(engine, searches, [{n % 2: 1, 1 - n % 2: 2} for n in range(len(searches))])
+    shown = engine.arrow("numbered_impressions")
+    clicked = pa.array([search < 60 for search in shown["search"].to_pylist()])
+    engine.load("numbered_impressions", shown.set_column(5, "clicked", clicked))
+    assert applies(engine, Measure()) == bool(unclicked)

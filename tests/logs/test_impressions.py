@@ -10,7 +10,7 @@ from inputs import Row, write
 from wayword.engines import Engine
 from wayword.errors import LogError
 from wayword.logs import impressions
-from wayword.logs.impressions import UNREAD_TIMES
+from wayword.logs.impressions import TWICE, TWICE_CLICKED, UNREAD_TIMES
 from wayword.store.input_file import InputFile
 
 
@@ -32,7 +32,7 @@ def refused(engine: Engine, path: Path, **options: int) -> str:
 
 
 def test_the_same_impressions_in_every_format_are_the_same_table(engine: Engine, tmp_path: Path) -> None:
-    rows = [shown(n, time=f"2026-01-0{n // 3 + 1}T00:00:00Z", swap="a" if n < 3 else None) for n in range(9)]
+    rows = [shown(n, time=f"2026-01-0{n // 3 + 1}T00:00:00Z", swap="a" if n < 2 else None) for n in range(9)]
     found = [read(engine, write(tmp_path / f"log.{e}", rows)) for e in ("parquet", "csv", "tsv", "jsonl")]
     assert found[1:] == found[:1] * 3
     table, counts = found[0]
@@ -72,7 +72,7 @@ def test_rows_that_are_there_twice_are_one_impression(engine: Engine, tmp_path: 
         ("d1", False),
         ("d2", False),
     ]
-    assert counts == {"rows": 5, "impressions": 3, "rows that are there twice": 2}
+    assert counts == {"rows": 5, "impressions": 3, TWICE: 1, TWICE_CLICKED: 1}
 
 
 BAD = [
@@ -99,6 +99,42 @@ def test_few_bad_rows_are_counted_and_many_are_refused(
     assert re.search(
         rf"cannot be used:\n- found {name} \(1 in all\); expected .*For example:\n    \S", message
     )
+
+
+def experiment(searches: int, *, swapped: int = 2, labelled: int = 2, label: str = "1-2") -> list[Row]:
+    """Searches of one query; in one of `swapped` the first two results change places."""
+    rows = []
+    for n in range(3 * searches):
+        place = n % 3
+        rank = 2 - place if place < 2 and n // 3 % swapped == 0 else place + 1
+        rows.append(shown(n, rank=rank, swap=label if place < labelled else None))
+    return rows
+
+
+def test_a_swap_experiment_is_read(engine: Engine, tmp_path: Path) -> None:
+    table, counts = read(engine, write(tmp_path / "log.csv", experiment(40)))
+    assert counts == {"rows": 120, "impressions": 120}
+    assert sum(row["swap"] == "1-2" for row in table) == 80
+
+
+WRONG_SWAPS = [
+    (experiment(40, labelled=3), "a search with a label in `swap` on other than two results", 40),
+    (experiment(40, labelled=1), "a search with a label in `swap` on other than two results", 40),
+    (experiment(40, swapped=1000), "a label in `swap` whose results hardly change places", 1),
+    (
+        [row | {"rank": row["rank"] + (n >= 60) * (n % 3)} for n, row in enumerate(experiment(40))],
+        "a label in `swap` that stands for more than two ranks",
+        1,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rows", "name", "count"), WRONG_SWAPS)
+def test_labels_that_are_no_swap_experiment_are_refused(
+    engine: Engine, tmp_path: Path, rows: list[Row], name: str, count: int
+) -> None:
+    """Their results have different relevance at the two ranks: p would be wrong without a word."""
+    assert f"- found {name} ({count} in all); expected" in refused(engine, write(tmp_path / "log.csv", rows))
 
 
 @pytest.mark.parametrize("unit", [1, 1_000, 1_000_000, 1_000_000_000])

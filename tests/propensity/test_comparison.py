@@ -10,7 +10,17 @@ from made_impressions import LAWS, RANKS
 from rich.console import Console
 
 from wayword.errors import MissingExtra
-from wayword.propensity.comparison import EM, LAW, LIKELIHOOD, MONOTONE, Comparison, choices, compare
+from wayword.propensity.comparison import (
+    EM,
+    LAW,
+    LIKELIHOOD,
+    MONOTONE,
+    Comparison,
+    Score,
+    _recommended,
+    choices,
+    compare,
+)
 from wayword.report.propensity import print_comparison
 from wayword.report.propensity_figure import draw_curves
 from wayword.simulation.result_pages import World, draw
@@ -41,6 +51,19 @@ def test_a_law_and_a_regression_that_are_wrong_predict_worse(found: Comparison) 
     """The curve has a step, which no power law has; relevance is of pairs, which em's regression is not."""
     for name in (LAW, EM):
         assert found.scores[name].behind > 3 * found.scores[name].error
+
+
+def test_what_predicts_significantly_better_is_recommended_also_the_law(found: Comparison) -> None:
+    """It is recommended with what to set; nothing is said to be worse than another and recommended nevertheless."""
+    for best in (LAW, EM):
+        scores = {name: Score(0.1, 0.0 if name == best else 0.02, 0.001) for name in found.scores}
+        scores[best] = Score(0.12, 0.0, 0.0)
+        recommended, reasons = _recommended(found.estimates, scores, found.dependence)
+        assert recommended == best
+        assert reasons[0].endswith("likelihood does significantly worse.")
+        alpha = found.estimates[LIKELIHOOD].law.alpha
+        told = f'Set [propensity] source = "power" and alpha = {alpha:.2f}'
+        assert any(told in reason for reason in reasons) == (best == LAW)
 
 
 def test_the_figure_names_every_method(found: Comparison, tmp_path: Path) -> None:

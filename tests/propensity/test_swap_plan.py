@@ -1,5 +1,7 @@
 """The plan names the pairs of ranks that are missing, and its experiment has the promised precision."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from made_impressions import LAWS, RANKS, impressions, shown
@@ -59,6 +61,20 @@ def test_a_finer_interval_needs_more_and_a_larger_share_is_faster() -> None:
     assert fine.traffic / coarse.traffic == pytest.approx(ratio)
     assert coarse.traffic / fast.traffic == pytest.approx(0.5 / 0.05)
     assert sum(s.searches for s in fast.swaps) == pytest.approx(sum(s.searches for s in coarse.swaps))
+
+
+def test_a_log_of_less_than_a_day_counts_as_one_day() -> None:
+    """Also one whose times are all the same, such as the date alone."""
+    data = fixed(5000).impressions()
+    for days in (0.0, 0.5, 1.0):
+        assert plan(replace(data, days=days), Wanted()).per_day == 5000
+    assert plan(replace(data, days=None), Wanted()).days is None
+
+
+def test_a_log_without_the_first_rank_gives_no_plan() -> None:
+    data = fixed(5000).impressions()
+    with pytest.raises(LogError, match="Found ranks from 2 on; expected rank 1 too"):
+        plan(data.at(data.strata.ranks[1:]), Wanted())
 
 
 def test_a_log_without_clicks_gives_no_plan(engine: Engine) -> None:

@@ -129,6 +129,7 @@ def compare(
 
     Example: `wayword propensity compare impressions.parquet --figure curves.svg`
     """
+    from wayword.propensity.comparison import LIKELIHOOD
     from wayword.propensity.comparison import compare as compared
     from wayword.report.propensity import print_comparison
     from wayword.report.propensity_figure import draw_curves
@@ -140,7 +141,8 @@ def compare(
     else:
         print_comparison(found, stdout())
     if figure is not None:
-        draw_curves(found.estimates, figure, strong=found.recommended)
+        strong = found.recommended if found.recommended in found.estimates else LIKELIHOOD
+        draw_curves(found.estimates, figure, strong=strong)
         typer.echo(f"The curves are in {figure}.", err=True)
 
 

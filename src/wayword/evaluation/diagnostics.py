@@ -10,6 +10,9 @@ With k̂ below 0.5 the variance is finite and the interval can be trusted; from 
 that a log of this size holds by chance (Vehtari et al., "Pareto smoothed importance sampling").
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from wayword.utility import Floats
@@ -18,6 +21,36 @@ FEWEST = 5
 """Fewer contributions above the threshold say nothing about the tail."""
 PRIOR_SHAPE, PRIOR_COUNT = 0.5, 10
 """The shape is shrunk towards 0.5 as by 10 further contributions, as in Pareto smoothed importance sampling."""
+
+
+ENOUGH = 100
+"""Effective number of searches below which an estimate should not be trusted."""
+FINITE_VARIANCE, FINITE_MEAN = 0.5, 0.7
+"""k̂ from which the variance, and the mean itself, should not be trusted."""
+LARGE_SHARE = 0.1
+"""The same for the share of all searches that the largest weight counts for."""
+
+
+def worry(row: Mapping[str, Any]) -> str | None:
+    """Say in a sentence why an estimate should not be trusted; None if nothing speaks against it.
+
+    >>> fine = {"n": 1000, "effective_n": 400.0, "pareto_k": 0.3, "largest_weight": 9.0}
+    >>> worry(fine), worry(fine | {"pareto_k": 0.8})
+    (None, 'Pareto k̂ is 0.80, so rare searches with large weights decide it; collect more clicks.')
+    """
+    shape, largest, size = row["pareto_k"], row["largest_weight"], row["effective_n"]
+    if shape is not None and shape >= FINITE_MEAN:
+        return f"Pareto k̂ is {shape:.2f}, so rare searches with large weights decide it; collect more clicks."
+    if largest is not None and largest > LARGE_SHARE * row["n"]:
+        return f"one search counts as much as {largest:,.0f} of the {row['n']:,} test searches; collect more clicks."
+    if size < ENOUGH:
+        return (
+            f"it rests on as much as {size:,.0f} equal searches of the {row['n']:,}; expected {ENOUGH} or more: "
+            "collect more clicks."
+        )
+    if shape is not None and shape >= FINITE_VARIANCE:
+        return f"Pareto k̂ is {shape:.2f}, so its interval may be too narrow; collect more clicks."
+    return None
 
 
 def effective_n(values: Floats) -> Floats:

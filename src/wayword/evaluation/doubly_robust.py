@@ -27,6 +27,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from wayword.engines import Engine
+from wayword.propensity.identifiability import CLICKED_SEARCHES, ENOUGH_SEARCHES
 from wayword.utility import Measure, first_propensity
 
 SHRINKAGE = 2.0
@@ -36,7 +37,11 @@ MISSING = 0.01
 
 
 def applies(engine: Engine, measure: Measure) -> bool:
-    """Whether û is the unbounded one, and some result was shown to test searches at two ranks; every rank needs a p."""
+    """Whether û is the unbounded one, and some result was shown to test searches at two ranks; every rank needs a p.
+
+    Impressions of clicked searches alone do not do: p̄ is too high where a result was clicked, and γ₀ counts clicks per
+    clicked search. IPS does not need the other searches, where û is 0.
+    """
     if measure != Measure():
         return False
     row = engine.arrow(
@@ -46,9 +51,12 @@ def applies(engine: Engine, measure: Measure) -> bool:
                      WHERE i.document IS NOT NULL GROUP BY i.query, i.document HAVING min(i.rank) < max(i.rank)
                    ) AS pairs) AS moved,
                   (SELECT count(*) FROM numbered_impressions
-                   WHERE rank NOT IN (SELECT rank FROM propensity WHERE p > 0)) AS unknown"""
+                   WHERE rank NOT IN (SELECT rank FROM propensity WHERE p > 0)) AS unknown,
+                  (SELECT count(DISTINCT search_id) FROM numbered_impressions) AS searches,
+                  (SELECT count(DISTINCT search_id) FROM numbered_impressions WHERE clicked) AS clicked"""
     ).to_pylist()[0]
-    return bool(row["moved"] and not row["unknown"])
+    alone = row["searches"] >= ENOUGH_SEARCHES and row["clicked"] > CLICKED_SEARCHES * row["searches"]
+    return bool(row["moved"] and not row["unknown"] and not alone)
 
 
 @contextmanager

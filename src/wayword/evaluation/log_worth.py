@@ -58,9 +58,14 @@ class LogWorth:
         """The verdict in words, with the numbers that it rests on."""
         if self.bound is None:
             return "Too small: the log has no click that the rankings explain, so nothing can be learned."
-        density = f"{self.clicks:,} clicks on {self.queries:,} searched queries ({self.clicks_per_query:.2g} per query)"
+        searches_per_query = self.searches / max(self.queries, 1)
+        density = (
+            f"{self.clicks:,} clicks in {self.searches:,} searches of {self.queries:,} queries "
+            f"({_rate(self.clicks_per_query)} clicks and {_rate(searches_per_query)} searches per query)"
+        )
         better = (
-            f"for {self.better_elsewhere:.0%} of the clicks another query shows the document at a better rank"
+            f"for {self.elsewhere:.0%} of the clicks another query shows the document too, for "
+            f"{self.better_elsewhere:.0%} at a better rank"
         )
         bound = f"at most {self.bound:.2f} times as much could be found"
         return {
@@ -116,6 +121,15 @@ class LogWorth:
             float(row["most"] / found) if found > 0 else None,
             float(searched["often"] or 0) / max(searches, 1),
         )
+
+
+def _rate(value: float) -> str:
+    """A rate with two digits, or all digits before the point.
+
+    >>> _rate(0.333), _rate(105.2)
+    ('0.33', '105')
+    """
+    return f"{value:.2g}" if value < 10 else f"{value:,.0f}"
 
 
 def write(out: Path, at: Folders, *, judged: bool) -> Report:

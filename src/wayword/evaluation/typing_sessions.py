@@ -34,6 +34,7 @@ from wayword.completion.survival import with_survival
 from wayword.completion.typing_outcomes import Keystrokes, Lists, Slots, take_probabilities
 from wayword.config import EvaluationConfig
 from wayword.engines import Engine
+from wayword.evaluation.diagnostics import effective_n, largest_weight, pareto_k
 from wayword.evaluation.estimates import CONTROL_VARIATE, IPS
 from wayword.logs.contexts import PREFIX
 from wayword.utility import Floats, Measure, of_searches
@@ -232,9 +233,12 @@ def estimate(
         low, high = widened(*interval(replicates, config.level), means, residuals, config.level)
         estimator = sessions.estimator if metric == FOUND else IPS
         shared = {"metric": metric, "k": SHOWN, "mode": mode, "people": people, "estimator": estimator}
+        reliable = _diagnostics(columns, residuals, own) if metric == FOUND else [{} for _ in names]
         estimates += [
-            {"policy": name, "value": v, "low": a, "high": b, "n": len(own), **shared}
-            for name, v, a, b in zip(names, means.tolist(), low.tolist(), high.tolist(), strict=True)
+            {"policy": name, "value": v, "low": a, "high": b, "n": len(own), **shared, **each}
+            for name, v, a, b, each in zip(
+                names, means.tolist(), low.tolist(), high.tolist(), reliable, strict=True
+            )
         ]
         for i, name in enumerate(names):
             below, above = widened(
@@ -256,6 +260,21 @@ def estimate(
                 if i != j
             ]
     return estimates, differences
+
+
+def _diagnostics(columns: Floats, residuals: Floats, own: Floats) -> list[Row]:
+    """Of each policy: whether few searches decide what is found (see `diagnostics`)."""
+    errors = np.sqrt((residuals**2).sum(axis=0)) / own.sum()
+    each = zip(effective_n(columns), columns.T, largest_weight(columns, own), errors, strict=True)
+    return [
+        {
+            "effective_n": float(size),
+            "pareto_k": pareto_k(values),
+            "largest_weight": float(largest),
+            "standard_error": float(error),
+        }
+        for size, values, largest, error in each
+    ]
 
 
 def curve(

@@ -17,6 +17,11 @@ REQUIRED = ("search_id", "query", "document", "rank", "clicked")
 OPTIONAL = ("time", "swap")
 MOST_LEFT_OUT = 0.02
 """Share of the rows that may be left out for one reason."""
+SHOWN_AGAIN, SAME_RANK = 50, 0.75
+"""Of two impressions of a result in a swap experiment, half are at the same rank if it changes places in half of the
+searches, at random; all are if only one half of the experiment has the label. Fewer impressions do not tell."""
+TWICE = "rows that are there twice"
+TWICE_CLICKED = "rows that are there twice, clicked in one and not in the other, which counts as clicked"
 UNREAD_TIMES = "times that cannot be read"
 _TYPES = {
     **{name: TYPES[name] for name in ("search_id", "query", "document", "rank", "time")},
@@ -64,8 +69,41 @@ _SEARCH_CHECKS = (
            FROM shown_once GROUP BY search_id, rank)""",
         "one <> another",
     ),
+    Check(
+        "a search with a label in `swap` on other than two results",
+        "the label on the two results that may change places, and on no other",
+        """(SELECT search_id, swap, count(*) AS impressions FROM shown_once WHERE swap IS NOT NULL
+           GROUP BY search_id, swap)""",
+        "impressions <> 2",
+    ),
+    Check(
+        "a label in `swap` that stands for more than two ranks",
+        "a label of its own for each pair of ranks, such as 1-4",
+        """(SELECT swap, min(rank) AS low, max(rank) AS high, count(DISTINCT rank) AS ranks, count(*) AS impressions
+           FROM shown_once WHERE swap IS NOT NULL GROUP BY swap)""",
+        "ranks > 2",
+    ),
+    Check(
+        "a label in `swap` whose results hardly change places",
+        "both halves of the experiment under the label, those whose results changed places and the others",
+        """(SELECT swap, round(sum(same / (n - 1)) / sum(n), 3) AS at_the_same_rank,
+                   CAST(sum(n) AS BIGINT) AS impressions
+           FROM (SELECT swap, sum(times) AS n, CAST(sum(times * (times - 1)) AS DOUBLE) AS same FROM (
+                   SELECT swap, text, document_id, rank, count(*) AS times FROM shown_once WHERE swap IS NOT NULL
+                   GROUP BY swap, text, document_id, rank) AS at_rank
+                 GROUP BY swap, text, document_id HAVING sum(times) > 1) AS results
+           GROUP BY swap)""",
+        f"impressions >= {SHOWN_AGAIN} AND at_the_same_rank > {SAME_RANK}",
+    ),
 )
-_KEYS = (("search_id",), ("search_id", "document_id"), ("search_id", "rank"))
+_KEYS = (
+    ("search_id",),
+    ("search_id", "document_id"),
+    ("search_id", "rank"),
+    ("search_id", "swap"),
+    ("swap",),
+    ("swap",),
+)
 """Which impressions contradict each other, for each of the checks of searches."""
 
 
@@ -84,13 +122,19 @@ def read(engine: Engine, file: InputFile, *, first_rank: int = 1) -> dict[str, i
         "shown_once",
         f"""
         SELECT search_id, document_id, CAST(rank AS INTEGER) AS rank, text, max(clicked) AS clicked, min(time) AS time,
-               min(swap) AS swap, count(*) AS times
+               min(swap) AS swap, count(*) AS times, min(clicked) < max(clicked) AS contradictory
         FROM typed_impressions WHERE NOT ({" OR ".join(f"({check.bad})" for check in _ROW_CHECKS)})
         GROUP BY search_id, document_id, rank, text
         """,
     )
     once = _count(engine, "shown_once")
-    left_out["rows that are there twice"] = rows - sum(left_out.values()) - once
+    twice = rows - sum(left_out.values()) - once
+    left_out[TWICE_CLICKED] = int(
+        engine.arrow("SELECT coalesce(sum(times - 1), 0) AS n FROM shown_once WHERE contradictory")["n"][
+            0
+        ].as_py()
+    )
+    left_out[TWICE] = twice - left_out[TWICE_CLICKED]
     contradictory = _enforce(engine, _SEARCH_CHECKS, "sum(impressions)", once, source=str(file))
     _impressions(engine, [i for i, n in enumerate(contradictory.values()) if n])
     counts = {"rows": rows, "impressions": _count(engine, "impressions"), **left_out, **contradictory}

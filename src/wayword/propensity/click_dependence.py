@@ -62,7 +62,8 @@ class Dependence:
         after, above = self.after_click, self.expected_above
         if np.isinf(after.error):
             return "This log has no clicks that tell whether a result is clicked less after a click above."
-        found = f"fter a click above, a result is clicked {min(abs(after.value), 1):.0%} "
+        change = min(-after.value, 1) if after.negative else after.value
+        found = f"fter a click above, a result is clicked {change:.0%} "
         if self.cascade:
             return (
                 f"Clicking is cascade-like: a{found}less, and also less the better the results above it are "

@@ -143,7 +143,7 @@ def _recommended(
             else "likelihood is as good, within chance."
         )
     ]
-    if worse(LIKELIHOOD) and best != LAW:
+    if worse(LIKELIHOOD):
         recommended = best
     elif (
         (np.diff(main.p) > 0).any()
@@ -160,7 +160,12 @@ def _recommended(
         reasons.append(
             "likelihood needs no model of relevance, which em does, and uses all pairs of ranks at once."
         )
-    if not worse(LAW):
+    if recommended == LAW:
+        reasons.append(
+            f'Set [propensity] source = "power" and alpha = {main.law.alpha:.2f}: the law, {main.law.formula}, has two '
+            "numbers to estimate where the curves have one for each rank."
+        )
+    elif not worse(LAW):
         reasons.append(
             f"The fitted power law, {main.law.formula}, predicts as well as the curves, within chance: it is a "
             "simple choice where ranks have wide intervals."

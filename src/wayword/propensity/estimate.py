@@ -178,14 +178,12 @@ def _with_law(
     others = np.setdiff1d(strata.ranks, ranks)
     if len(others):
         notes.append(
-            f"The ranks {spans(others)} have too few clicks on results that were shown at other ranks too (fewer than "
-            f"{LEAST_CLICKS}): they have the power law fitted to the other ranks, {law.formula}."
+            f"By the power law fitted to the other ranks, {law.formula}: {spans(others)}. There, fewer than "
+            f"{LEAST_CLICKS} clicks, or none, are on results that compare the rank with rank 1."
         )
     never = np.setdiff1d(np.arange(1, strata.ranks[-1]), strata.ranks)
     if len(never):
-        notes.append(
-            f"The ranks {spans(never)} were never shown. Where they are needed, they have the power law too."
-        )
+        notes.append(f"Never shown: {spans(never)}. Where such a rank is needed, it has the power law too.")
     every = own.at(strata.ranks)
     p, low, high = (every[name].to_numpy() for name in ("p", "low", "high"))
     return Estimate(options.method, strata.ranks, p, low, high, others, law, covariance, notes)

@@ -14,6 +14,7 @@ ENOUGH_SEARCHES = 50
 """A table of fewer searches may have a click in each by chance."""
 CLICKED_SEARCHES = 0.98
 """A larger share of searches with a click means that the others were left out."""
+WHOLE = '`--period none` or [propensity] period = "none" looks at all'
 PLAN = "`wayword propensity plan` says which ranks to swap"
 BAND = 'Else set [propensity] source = "power": `wayword evaluate` says whether its verdict depends on alpha'
 
@@ -46,6 +47,7 @@ def check_clicks(data: Impressions) -> None:
 def check(data: Impressions, period: Period = "none") -> None:
     """Raise `LogError` for a table that says nothing about ranks."""
     check_clicks(data)
+    check_first(data.strata)
     strata = data.strata
     at_rank = strata.by_rank(strata.clicked)
     if np.count_nonzero(at_rank) == 1:
@@ -54,14 +56,19 @@ def check(data: Impressions, period: Period = "none") -> None:
             "at several ranks. Check that `rank` is the position at which the clicked result was shown."
         )
     if not strata.moved().any():
-        within = (
-            ""
-            if period == "none" or data.days is None
-            else f" within a {period} (`--period none` looks at all)"
-        )
+        within = "" if period == "none" or data.days is None else f" within a {period} ({WHOLE})"
         raise LogError(
             f"Found no query with a document that was shown at two ranks{within}; expected some. Without rank "
             f"changes, position and relevance cannot be told apart: {PLAN}. {BAND}."
+        )
+
+
+def check_first(strata: Strata) -> None:
+    """Raise `LogError` if nothing was shown at rank 1."""
+    if strata.ranks[0] != 1:
+        raise LogError(
+            f"Found ranks from {strata.ranks[0]} on; expected rank 1 too, as p[1] = 1. Check `rank`, and "
+            "`--first-rank`."
         )
 
 
@@ -92,21 +99,15 @@ def joined(data: Impressions, period: Period = "none") -> Impressions:
 
 def _within(data: Impressions, period: Period) -> str:
     """In words, where ranks were compared within a period."""
-    return (
-        "" if period == "none" or data.days is None else f" within a {period} (`--period none` looks at all)"
-    )
+    return "" if period == "none" or data.days is None else f" within a {period} ({WHOLE})"
 
 
 def _check_groups(strata: Strata, groups: list[Integers], within: str) -> None:
     """Refuse ranks in several groups, naming the pairs of ranks that would join them."""
     clicks = strata.by_rank(strata.clicked)
     shares = [float(clicks[np.isin(strata.ranks, group)].sum() / clicks.sum()) for group in groups]
-    if groups[0][0] == 1 and max(shares[1:], default=0) <= APART and sum(shares[1:]) <= APART_TOGETHER:
+    if max(shares[1:], default=0) <= APART and sum(shares[1:]) <= APART_TOGETHER:
         return
-    if groups[0][0] != 1:
-        raise LogError(
-            f"Found ranks from {groups[0][0]} on; expected rank 1 too, as p[1] = 1. Check `rank`, and `--first-rank`."
-        )
     pairs = ", ".join("{} and {}".format(*nearest(groups[0], group)) for group in groups[1:11])
     named = "; ".join(spans(group) for group in groups[:6])
     more = f"; and {len(groups) - 6} more" if len(groups) > 6 else ""

@@ -33,7 +33,7 @@ class FittedLaw:
     @property
     def formula(self) -> str:
         """The law in words."""
-        return f"p[rank] = {np.exp(self.constant):.3g} · rank^-{self.alpha:.3g}"
+        return f"p[rank] = {np.exp(self.constant):.3g} · rank^{-self.alpha:.3g}"
 
     def at(self, ranks: ArrayLike) -> tuple[Floats, Floats, Floats]:
         """p of any ranks, with its interval."""

@@ -33,7 +33,7 @@ def write(out: Path, at: Folders, config: PropensityConfig, given: InputFile | N
             p, report = table.at(ranks), _given_report(table, ranks, str(given))
         elif config.source == "log":
             tables.fetch(engine, at["impressions"], "impressions")
-            ranks, options = _ranks(engine, "impressions"), Options()
+            ranks, options = _ranks(engine, "impressions"), Options(period=config.period)
             found = estimate(Impressions.of(engine, options.period), options)
             tables.write_json(out / ESTIMATE, found.as_object())
             p, report = found.at(ranks), _estimate_report(found, ranks)

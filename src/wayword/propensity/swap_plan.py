@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
-from wayword.propensity.identifiability import check_clicks
+from wayword.propensity.identifiability import check_clicks, check_first
 from wayword.propensity.power_law import power_law
 from wayword.propensity.rank_groups import rank_groups
 from wayword.propensity.strata import Floats, Impressions, Integers
@@ -61,7 +61,7 @@ class SwapPlan:
     traffic: float
     """Searches of the whole site in the meantime."""
     per_day: float | None
-    """Searches per day in the log; None where it has no times."""
+    """Searches per day in the log, which counts as one day at least; None where it has no times."""
 
     @property
     def days(self) -> float | None:
@@ -85,6 +85,7 @@ class SwapPlan:
 def plan(data: Impressions, wanted: Wanted) -> SwapPlan:
     """Choose, for each group of ranks not joined with rank 1, the pair that needs the fewest searches."""
     check_clicks(data)
+    check_first(data.strata)
     groups = rank_groups(data.informative().strata)
     strata, searches = data.strata, len(data.rows)
     p = power_law(strata.ranks, alpha=wanted.alpha)
@@ -103,7 +104,8 @@ def plan(data: Impressions, wanted: Wanted) -> SwapPlan:
         Swap(min(a, b), max(a, b), traffic * min(reach[a], reach[b]), wanted.share * traffic / total)
         for a, b, traffic in sorted(chosen, key=lambda swap: swap[1])
     ]
-    return SwapPlan(groups, swaps, wanted, total / wanted.share, data.days and searches / data.days)
+    per_day = None if data.days is None else searches / max(data.days, 1.0)
+    return SwapPlan(groups, swaps, wanted, total / wanted.share, per_day)
 
 
 def searches_needed(p: Floats, relevance: Floats, wanted: Wanted) -> Floats:

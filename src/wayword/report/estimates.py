@@ -9,10 +9,13 @@ import pyarrow.compute as pc
 from rich.console import Console
 from rich.table import Table
 
+from wayword.completion.list_value import SHOWN as LISTED
 from wayword.completion.policies import DEFAULT
 from wayword.engines import tables
 from wayword.errors import WaywordError
-from wayword.evaluation.estimates import LIST_UTILITY, UTILITY
+from wayword.evaluation import diagnostics
+from wayword.evaluation.estimates import DIAGNOSTICS, LIST_UTILITY, UTILITY
+from wayword.evaluation.typing_sessions import FOUND
 from wayword.report.sessions import print_sessions
 from wayword.request import ANY, MODES
 from wayword.store.workspace import Workspace
@@ -20,7 +23,9 @@ from wayword.utility import CUTOFFS
 
 UTILITY_POLICY = "expected"
 """The policy that maximises Utility@1."""
-SHOWN = ("policy", "metric", "k", "value", "low", "high", "n")
+SHOWN = ("policy", "metric", "k", "value", "low", "high", "n", *DIAGNOSTICS, "estimator")
+RELIABLE = ((FOUND, LISTED), (UTILITY, 1), (UTILITY, 5))
+"""The estimates whose diagnostics are printed."""
 MEANING = {
     "logged": "the query that people typed",
     "random": "the retriever's candidates, shuffled",
@@ -37,7 +42,8 @@ MEANING = {
 def estimates_of(
     workspace: Workspace | Path | str, metric: str | None = UTILITY, *, mode: str = ANY
 ) -> list[dict[str, Any]]:
-    """One row per policy and k: policy, metric, k, value, low, high, n.
+    """One row per policy and k: policy, metric, k, value, low, high, n, the diagnostics of `evaluation.diagnostics` and
+    the estimator.
 
     The metric is "utility", "list_utility" (the first k as a whole; see `evaluation.estimates`), "mrr", "success",
     "found", "keystrokes", "taken" (of typing sessions; see `evaluation.typing_sessions`), or None for all.
@@ -81,6 +87,8 @@ def print_recall(workspace: Workspace, console: Console) -> None:
 def print_estimates(workspace: Workspace, console: Console, *, mode: str = ANY) -> None:
     """Print what people find and type with each policy, and where the rest is."""
     print_sessions(workspace, console, mode=mode)
+    for line in worries_of(workspace, mode=mode):
+        console.print(f"note: {line}", highlight=False)
     console.print(
         f"\n`wayword evaluate {shlex.quote(str(workspace.path))} --all` prints everything.", highlight=False
     )
@@ -113,6 +121,7 @@ def print_all(workspace: Workspace, console: Console, *, mode: str = ANY) -> Non
         console.print(f"  [bold]{name:<9}[/bold] {MEANING.get(name, '')}", highlight=False)
     console.print("\n1 is the utility of the queries that people typed themselves.", highlight=False)
     _print_lists(workspace, console, names, mode)
+    _print_reliability(workspace, console, mode)
     if mode == ANY:
         print_recall(workspace, console)
     console.print(f"\nPaired gain in Utility@1 of {UTILITY_POLICY} over", highlight=False)
@@ -143,6 +152,49 @@ def _print_lists(workspace: Workspace, console: Console, names: list[str], mode:
         "Each click, or judged search, counts once, for the listed query with the highest utility.",
         highlight=False,
     )
+
+
+def worries_of(workspace: Workspace | Path | str, *, mode: str = ANY) -> list[str]:
+    """Why what is found should not be trusted, of the policy that is served and of most popular completion."""
+    rows = {row["policy"]: row for row in estimates_of(workspace, FOUND, mode=mode)}
+    served = Workspace.of(workspace).config.index.policy
+    return [
+        f"{FOUND} of {name}: {worry}"
+        for name in dict.fromkeys((served, "popular"))
+        if name in rows and (worry := diagnostics.worry(rows[name]))
+    ]
+
+
+def _print_reliability(workspace: Workspace, console: Console, mode: str) -> None:
+    """Print the diagnostics of the estimates that decide."""
+    rows = [row for row in estimates_of(workspace, None, mode=mode) if (row["metric"], row["k"]) in RELIABLE]
+    table = Table(title="Do few searches decide?")
+    table.add_column("estimate", no_wrap=True)
+    for name in ("effective n", "Pareto k̂", "largest weight", "clipped"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in sorted(rows, key=lambda row: RELIABLE.index((row["metric"], row["k"]))):
+        if row["policy"] == "logged":
+            continue
+        at = "" if row["metric"] == FOUND else f"@{row['k']}"
+        shape, clipped = (row[name] for name in ("pareto_k", "share_clipped"))
+        table.add_row(
+            f"{row['metric']}{at}, {row['policy']}",
+            f"{row['effective_n']:,.0f} of {row['n']:,}",
+            "–" if shape is None else f"{shape:.2f}",
+            "–" if row["largest_weight"] is None else f"{row['largest_weight']:.1f}",
+            "–" if clipped is None else f"{clipped:.0%}",
+        )
+    console.print()
+    console.print(table)
+    used = {row["metric"]: row["estimator"] for row in rows}
+    console.print(
+        f"Estimators: {', '.join(f'{metric} by {name}' for metric, name in used.items())}. Trust needs an effective n "
+        f"of {diagnostics.ENOUGH} or more and a k̂ below {diagnostics.FINITE_VARIANCE:g} ({diagnostics.FINITE_MEAN:g} "
+        "at most). The largest weight is in searches that type on.",
+        highlight=False,
+    )
+    for line in worries_of(workspace, mode=mode):
+        console.print(f"note: {line}", highlight=False)
 
 
 FEW = 100

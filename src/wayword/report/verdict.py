@@ -13,7 +13,15 @@ from rich.text import Text
 
 from wayword.errors import WaywordError
 from wayword.evaluation import verdict
-from wayword.evaluation.session_outcomes import OWN_CLICKS, TYPED, Assumption, SessionOutcomes
+from wayword.evaluation.session_outcomes import (
+    ACCEPTANCE,
+    OWN_CLICKS,
+    PEOPLE,
+    PROPENSITY,
+    TYPED,
+    Assumption,
+    SessionOutcomes,
+)
 from wayword.evaluation.verdict import compare, in_brief
 from wayword.logs.columns import CONTEXT
 from wayword.request import ANY
@@ -82,7 +90,7 @@ def slices_of(
             mode,
             config,
             places=places,
-            kinds=(),
+            kinds=(PROPENSITY, PEOPLE, ACCEPTANCE) if by == FREQUENCY else (),
             base=assumption,
             slices=len(slices),
         )
@@ -159,9 +167,16 @@ def print_slices(rows: list[dict[str, Any]], by: str, level: float, console: Con
         ratio = f"× {keys['ratio']:.2f}" if keys else "–"
         table.add_row(row["slice"], f"{row['searches']:,}", difference, ratio, row["brief"])
     console.print(table)
+    for row in rows:
+        if row["better"] in (row["policy"], row["other"]):
+            for flip in row["flips"]:
+                console.print(Text(f"{row['slice']}: {flip['sentence']}"))
+    unchecked = (
+        "" if by == FREQUENCY else " Only the verdict on all searches is checked under other assumptions."
+    )
     console.print(
         f"{len(rows)} slices: among many, some differ by chance. The intervals are widened so that with a probability "
-        f"of {level:.0%} none of them is wrong (Bonferroni).",
+        f"of {level:.0%} none of them is wrong (Bonferroni).{unchecked}",
         highlight=False,
     )
 
