@@ -36,10 +36,12 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LogConfig(Table, frozen=True):
-    """[log]: how searches are split."""
+    """[log]: how searches are split, and how much old ones weigh."""
 
-    split: Literal["hash", "time"] = "hash"
-    """How searches are dealt to retriever, ranker and test: by md5 of the search id, or by time (oldest first)."""
+    split: Literal["auto", "hash", "time"] = "auto"
+    """How searches are dealt to retriever, ranker and test: by md5 of the id, or by time; `auto`: by time if given."""
+    half_life_days: Annotated[float, Meta(ge=0.0, le=100_000.0)] = 0.0
+    """A search this many days older than the newest weighs half as much in all that is learned (0: as much)."""
     retriever_share: Share = 0.6
     """Share of the searches that train the retriever."""
     ranker_share: Share = 0.3

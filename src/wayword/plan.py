@@ -30,6 +30,7 @@ from wayword.logs import impressions_stage as impressions
 from wayword.logs import stage as log
 from wayword.progress import Progress
 from wayword.propensity import stage as propensity
+from wayword.rankings import availability
 from wayword.rankings import stage as rankings_stage
 from wayword.rankings.document_ranker import RANKERS, DocumentRanker
 from wayword.serving.served_policy import ServedPolicy, served_by
@@ -115,7 +116,7 @@ def learning_stages(
         "rankings": Stage(
             {
                 "rankings file": inputs.digest(inputs.rankings),
-                "documents file": inputs.digest(inputs.documents),
+                "documents file": availability.digest_without(inputs.documents) if inputs.documents else None,
                 "lenient": inputs.lenient,
                 "judged": inputs.judged,
                 **settings.of_stage("rankings"),
@@ -135,6 +136,7 @@ def learning_stages(
             after=("log",),
             files=tuple(file for file in (inputs.rankings, inputs.documents) if file),
         ),
+        **(availability_stage(inputs.documents) if inputs.documents else {}),
         "contexts": Stage(
             settings.of_stage("prefixes"),
             lambda new, at: contexts.write(new, at, settings.prefixes),
@@ -178,6 +180,18 @@ def learning_stages(
             after=(*supplied(inputs), "demand"),
             files=tuple(file for file in (model, corrections, inputs.completions) if file),
         ),
+    }
+
+
+def availability_stage(documents: InputFile, *, needed: bool = False) -> dict[str, Stage]:
+    """Which documents can be had; no stage that learns comes after it."""
+    return {
+        availability.STAGE: Stage(
+            {"documents file": documents.digest},
+            lambda new, at: availability.write(new, at, documents, needed=needed),
+            after=("rankings",),
+            files=(documents,),
+        )
     }
 
 
@@ -231,6 +245,8 @@ def estimates_stage(
     """
     if inputs.impressions:
         after = (*after, "impressions")
+    if inputs.documents:
+        after = (*after, availability.STAGE)
     depends = {
         "truth file": inputs.digest(inputs.truth),
         "measure": asdict(evaluation_measure(settings, inputs.judged)),
@@ -289,9 +305,9 @@ def evaluated_again(
         return None
     depends = {name: value for name, value in known.items() if name != "served"}
     ceilings = workspace.folder("estimates")
-    return served_evaluation(
-        settings, depends, tuple(report["after"]), reporter, load, served, ceilings=ceilings
-    )
+    optional = [stage for stage in (availability.STAGE,) if stage in workspace.manifest["stages"]]
+    after = tuple(dict.fromkeys([*report["after"], *optional]))
+    return served_evaluation(settings, depends, after, reporter, load, served, ceilings=ceilings)
 
 
 def _identity(served: Path | None, settings: Config) -> dict[str, str]:

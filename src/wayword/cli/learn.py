@@ -162,7 +162,8 @@ def run(
     documents: Annotated[
         Path | None,
         typer.Option(
-            help="Document table (document, title): titles to show; ranked by BM25 without rankings."
+            help="Document table (document, title, available): titles to show, what is in stock; ranked by BM25 "
+            "without rankings."
         ),
     ] = None,
     config: Annotated[
