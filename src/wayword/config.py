@@ -26,6 +26,7 @@ KeystrokeValue = Annotated[float, Meta(ge=0.0, le=100.0)]
 Ratio = Annotated[float, Meta(ge=1e-9)]
 Seed = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
+TenThousandOrNone = Annotated[int, Meta(ge=0, le=10_000)]
 TenThousand = Annotated[int, Meta(ge=1, le=10_000)]
 Thousand = Annotated[int, Meta(ge=1, le=1000)]
 Weight = Annotated[float, Meta(ge=1.0)]
@@ -68,6 +69,8 @@ class RankingsConfig(Table, frozen=True):
     """Which ranker answers when a document table is given instead of a rankings table."""
     depth: TenThousand = 100
     """Number of documents collected per query from that ranker."""
+    propose: TenThousandOrNone = 0
+    """Most queries that are proposed from titles and attributes of the documents, for that ranker (0: none)."""
     on_mismatch: Literal["logged", "error", "drop"] = "logged"
     """A click whose logged rank is not the table's: keep it (the denominator is the logged rank), stop, or drop it."""
     max_unexplained: Share = 0.2

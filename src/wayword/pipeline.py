@@ -53,6 +53,7 @@ def run(
     completions: Path | str | None = None,
     impressions: Path | str | None = None,
     first_rank: int = 1,
+    queries: Path | str | None = None,
     paper: bool = False,
     reporter: Progress | None = None,
 ) -> Workspace:
@@ -64,13 +65,20 @@ def run(
     `truth`, from a simulated world, adds the ceiling to the estimates. `completions` are lists that people were shown
     (docs/acceptance.md): a search whose query was taken from one counts for what it probably intended. `impressions`
     (search_id, query, document, rank, clicked) are what each search showed, with ranks from `first_rank`: with
-    `[propensity] source = "log"`, p is estimated from them. `paper` trains the paper's policies too, and compares with
-    them.
+    `[propensity] source = "log"`, p is estimated from them. `queries` (a table with the column query) are further ones that
+    may be suggested: the embedded ranker answers for them, or the rankings have them. `paper` trains the paper's policies
+    too, and compares with them.
     """
     settings = config if isinstance(config, Config) else Config.load(config)
     settings = with_paper(settings) if paper else settings
     reporter = reporter or Progress()
     _check_given(rankings, documents)
+    if settings.rankings.propose and rankings is not None:
+        raise ConfigError(
+            f"Found rankings.propose = {settings.rankings.propose} and exported rankings; a proposed query needs a result "
+            "list, which only the embedded ranker gives. Leave out the rankings or set propose = 0; queries of a table "
+            "that your engine has answered are suggested without it."
+        )
     if judged and completions is not None:
         raise ConfigError("Found judgments and lists shown; only a click log can be joined with lists shown.")
     if judged and impressions is not None:
@@ -93,6 +101,7 @@ def run(
         completions=completions,
         impressions=impressions,
         first_rank=first_rank,
+        queries=queries,
     )
     planned = stages_before_index(settings, inputs, reporter)
     with building(out, reporter) as build:

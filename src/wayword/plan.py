@@ -50,7 +50,7 @@ SUPPLIED = ("rankings", "contexts", "propensity")
 class Inputs:
     """The files that a run reads, and how: `judged` reads the log as graded judgments, `lenient` drops clicks that do
     not match the rankings, `truth` is the true distribution of a simulated world, `completions` are lists shown,
-    `impressions` what each search showed, with ranks from `first_rank`."""
+    `impressions` what each search showed, with ranks from `first_rank`; `queries` are further ones to suggest."""
 
     log: InputFile
     rankings: InputFile | None = None
@@ -61,6 +61,7 @@ class Inputs:
     completions: InputFile | None = None
     impressions: InputFile | None = None
     first_rank: int = 1
+    queries: InputFile | None = None
 
     @classmethod
     def at(
@@ -75,13 +76,16 @@ class Inputs:
         completions: Path | str | None = None,
         impressions: Path | str | None = None,
         first_rank: int = 1,
+        queries: Path | str | None = None,
     ) -> "Inputs":
         """Open the files at these paths."""
-        exported, described, law, lists, shown = (
+        exported, described, law, lists, shown, further = (
             InputFile(Path(path)) if path is not None else None
-            for path in (rankings, documents, truth, completions, impressions)
+            for path in (rankings, documents, truth, completions, impressions, queries)
         )
-        return cls(InputFile(Path(log)), exported, described, law, judged, lenient, lists, shown, first_rank)
+        return cls(
+            InputFile(Path(log)), exported, described, law, judged, lenient, lists, shown, first_rank, further
+        )
 
     def digest(self, file: InputFile | None) -> str | None:
         """The hash of a file's content."""
@@ -117,6 +121,7 @@ def learning_stages(
             {
                 "rankings file": inputs.digest(inputs.rankings),
                 "documents file": availability.digest_without(inputs.documents) if inputs.documents else None,
+                "queries file": inputs.digest(inputs.queries),
                 "lenient": inputs.lenient,
                 "judged": inputs.judged,
                 **settings.of_stage("rankings"),
@@ -127,6 +132,7 @@ def learning_stages(
                 settings.rankings,
                 exported=inputs.rankings,
                 documents=inputs.documents,
+                queries=inputs.queries,
                 rankers=rankers,
                 judged=inputs.judged,
                 lenient=inputs.lenient,
@@ -134,7 +140,7 @@ def learning_stages(
                 progress=reporter,
             ),
             after=("log",),
-            files=tuple(file for file in (inputs.rankings, inputs.documents) if file),
+            files=tuple(file for file in (inputs.rankings, inputs.documents, inputs.queries) if file),
         ),
         **(availability_stage(inputs.documents) if inputs.documents else {}),
         "contexts": Stage(

@@ -166,6 +166,10 @@ def run(
             "without rankings."
         ),
     ] = None,
+    queries: Annotated[
+        Path | None,
+        typer.Option(help="Further queries that may be suggested: a table with the column query."),
+    ] = None,
     config: Annotated[
         Path | None, typer.Option(help="Settings (TOML); `wayword config` prints them all.")
     ] = None,
@@ -232,6 +236,7 @@ def run(
             lenient=lenient,
             truth=truth,
             completions=completions,
+            queries=queries,
             impressions=impressions,
             first_rank=first_rank,
             paper=paper,
