@@ -4,10 +4,10 @@ python benchmarks/cold_start.py                      # packages, 5,000 clicks, t
 python benchmarks/cold_start.py --clicks 300 --logs 5
 
 Each row is a way of `wayword run --documents` on the same logs: without proposals; with `[rankings] propose`; and with
-`--queries`, a file of all phrases that the world's people may type (which a team does not have: an upper bound of what a
-list of queries can do). *Found* and *keystrokes* are exact expectations over all queries of the world, relative to typing
-on, with the lists of the index that the run made, beside most popular completion from the same log. The interval of a
-difference is over logs, by Student's t. *In the log* is the share of searches whose query the log has.
+`--queries`, a file of all that the world's people may type. A team does not have that file: it bounds what a list of
+queries can do. *Found* and *keystrokes* are exact expectations over all queries of the world, relative to
+typing on, with the lists of the index that the run made, beside most popular completion from the same log. The interval
+of a difference is over logs, by Student's t. *In the log* is the share of searches whose query the log has.
 """
 
 import argparse

@@ -65,9 +65,9 @@ def run(
     `truth`, from a simulated world, adds the ceiling to the estimates. `completions` are lists that people were shown
     (docs/acceptance.md): a search whose query was taken from one counts for what it probably intended. `impressions`
     (search_id, query, document, rank, clicked) are what each search showed, with ranks from `first_rank`: with
-    `[propensity] source = "log"`, p is estimated from them. `queries` (a table with the column query) are further ones that
-    may be suggested: the embedded ranker answers for them, or the rankings have them. `paper` trains the paper's policies
-    too, and compares with them.
+    `[propensity] source = "log"`, p is estimated from them. `queries` (a table with the column query) are further ones
+    that may be suggested: the embedded ranker answers for them, or the rankings have them. `paper` trains the paper's
+    policies too, and compares with them.
     """
     settings = config if isinstance(config, Config) else Config.load(config)
     settings = with_paper(settings) if paper else settings
@@ -75,9 +75,9 @@ def run(
     _check_given(rankings, documents)
     if settings.rankings.propose and rankings is not None:
         raise ConfigError(
-            f"Found rankings.propose = {settings.rankings.propose} and exported rankings; a proposed query needs a result "
-            "list, which only the embedded ranker gives. Leave out the rankings or set propose = 0; queries of a table "
-            "that your engine has answered are suggested without it."
+            f"Found rankings.propose = {settings.rankings.propose} and exported rankings; a proposed query needs "
+            "results, which only the embedded ranker gives. Leave out the rankings or set propose = 0; queries for which your "
+            "engine's rankings have results are suggested without it."
         )
     if judged and completions is not None:
         raise ConfigError("Found judgments and lists shown; only a click log can be joined with lists shown.")

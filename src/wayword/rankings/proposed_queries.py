@@ -9,7 +9,8 @@ all queries:
 
     Σ over the results of p[rank] · (1 + Σ clicks on the document / p[logged rank]),   p[rank] = 1/rank
 
-(The propensities of the run are not known yet; here they only choose.) A proposed query is displayed as titles write it.
+(The propensities of the run are not known yet; here they only choose.) A proposed query is displayed as titles write
+it.
 """
 
 from collections import Counter
@@ -147,8 +148,9 @@ def _words(title: str) -> Iterator[tuple[str, str]]:
 
 def _wanted(engine: Engine, documents: pa.Table) -> np.ndarray:
     """1 + Σ clicks / p[logged rank] of each document."""
+    weight = engine.ordered_sum("s.recency * c.weight * coalesce(c.rank, 1)", "c.search")
     clicks = engine.arrow(
-        f"""SELECT c.document_id, {engine.ordered_sum("s.recency * c.weight * coalesce(c.rank, 1)", "c.search")} AS wanted
+        f"""SELECT c.document_id, {weight} AS wanted
             FROM clicks AS c JOIN searches AS s ON s.search = c.search
             WHERE s.split <> 'test' GROUP BY c.document_id"""
     )

@@ -18,6 +18,7 @@ from wayword.pipeline import index_of, run, with_availability
 from wayword.progress import Progress
 from wayword.rankings.availability import STAGE
 from wayword.serving.completer import Completer
+from wayword.simulation.simulate import write_world
 from wayword.store.artefact import report_of
 from wayword.store.workspace import Workspace
 
@@ -55,14 +56,14 @@ def shops(tmp_path_factory: pytest.TempPathFactory) -> Shops:
     """One query returns nothing but what is gone: its eight documents but for those that another query needs."""
     folder = tmp_path_factory.mktemp("shops")
     world = small.make_world()
-    data = small.write_world(world, clicks=1500, out=folder / "data", seed=3)
+    data = write_world(world, clicks=1500, out=folder / "data", seed=3)
     ranked = world.rankings.to_pylist()
     gone = sorted(row["document"] for row in ranked if row["query"] == EMPTIED)
     for name, missing in (("all", []), ("some", gone)):
         available = [document not in missing for document in small.DOCUMENTS]
         table = {"document": small.DOCUMENTS, "title": small.DOCUMENTS, "available": available}
         pq.write_table(pa.table(table), folder / f"{name}.parquet")
-    made = [
+    every, some = (
         run(
             data / "clicks.parquet",
             data / "rankings.parquet",
@@ -71,8 +72,8 @@ def shops(tmp_path_factory: pytest.TempPathFactory) -> Shops:
             config=CONFIG,
         )
         for name in ("all", "some")
-    ]
-    return Shops(folder, *made, gone)
+    )
+    return Shops(folder, every, some, gone)
 
 
 def served(workspace: Workspace) -> list[list[tuple[str, float]]]:
