@@ -127,6 +127,7 @@ def test_a_query_without_available_documents_is_not_shown(shops: Shops) -> None:
     assert report["withheld: nothing available"] == 1
 
 
+@pytest.mark.slow
 def test_a_run_with_another_availability_learns_nothing_and_serves_what_the_index_alone_serves(
     shops: Shops, tmp_path: Path
 ) -> None:

@@ -72,13 +72,7 @@ def run(
     settings = config if isinstance(config, Config) else Config.load(config)
     settings = with_paper(settings) if paper else settings
     reporter = reporter or Progress()
-    _check_given(rankings, documents)
-    if settings.rankings.propose and rankings is not None:
-        raise ConfigError(
-            f"Found rankings.propose = {settings.rankings.propose} and exported rankings; a proposed query needs "
-            "results, which only the embedded ranker gives. Leave out the rankings or set propose = 0; queries for which your "
-            "engine's rankings have results are suggested without it."
-        )
+    _check_given(rankings, documents, settings)
     if judged and completions is not None:
         raise ConfigError("Found judgments and lists shown; only a click log can be joined with lists shown.")
     if judged and impressions is not None:
@@ -124,6 +118,7 @@ def check(
     *,
     out: Path | str,
     documents: Path | str | None = None,
+    queries: Path | str | None = None,
     config: Config | Path | str | None = None,
     lenient: bool = False,
     reporter: Progress | None = None,
@@ -134,8 +129,8 @@ def check(
     """
     settings = config if isinstance(config, Config) else Config.load(config)
     reporter = reporter or Progress()
-    _check_given(rankings, documents)
-    inputs = Inputs.at(log, rankings, documents, lenient=lenient)
+    _check_given(rankings, documents, settings)
+    inputs = Inputs.at(log, rankings, documents, lenient=lenient, queries=queries)
     planned = stages_before_index(settings, inputs, reporter)
     with building(out, reporter) as build:
         for name in ("log", "rankings", "propensity", WORTH):
@@ -143,10 +138,16 @@ def check(
     return report_of(folder)
 
 
-def _check_given(rankings: Path | str | None, documents: Path | str | None) -> None:
+def _check_given(rankings: Path | str | None, documents: Path | str | None, settings: Config) -> None:
     if rankings is None and documents is None:
         raise ConfigError(
             "Found neither rankings nor documents; give a rankings table, or documents for the embedded ranker."
+        )
+    if settings.rankings.propose and rankings is not None:
+        raise ConfigError(
+            f"Found rankings.propose = {settings.rankings.propose} and exported rankings; a proposed query needs "
+            "results, which only the embedded ranker gives. Leave out the rankings or set propose = 0; what your "
+            "engine's rankings have results for is suggested without it."
         )
 
 
