@@ -221,7 +221,14 @@ def run(
         )
         with Bars(stderr()).shown() as bars:
             worth = check_log(
-                log, rankings, out=out, documents=documents, config=config, lenient=lenient, reporter=bars
+                log,
+                rankings,
+                out=out,
+                documents=documents,
+                queries=queries,
+                config=config,
+                lenient=lenient,
+                reporter=bars,
             )
         typer.echo(worth["sentence"])
         return
