@@ -177,9 +177,12 @@ class Knows:
         reading = sum(share * law.reading(max(k, SHOWN)) for law, share in zip(laws, shares, strict=True))
         columns, value = np.zeros(max(k, SHOWN), np.int32), np.zeros(max(k, SHOWN))
         count = optimise(
-            (chance * shares[:, None] * left[:, intended]).ravel().astype(np.float32),
-            np.concatenate(accepted).astype(np.float32),
-            np.concatenate([gain] * len(laws)).astype(np.float32),
+            (
+                (chance * shares[:, None] * left[:, intended]).ravel().astype(np.float32),
+                np.concatenate(accepted).astype(np.float32),
+                np.concatenate([gain] * len(laws)).astype(np.float32),
+                np.zeros(len(suggested)),
+            ),
             reading,
             policy.searches,
             suggested,
@@ -209,7 +212,7 @@ class Knows:
                 policy.retriever.graph.demand.arrays,
                 policy.retriever.own_utility,
                 policy._factors(context),
-                policy.acceptance.coefficients,
+                policy.acceptance.coefficients[None],
                 scratch,
             )
         return np.asarray(utility)

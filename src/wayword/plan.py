@@ -202,7 +202,7 @@ def availability_stage(documents: InputFile, *, needed: bool = False) -> dict[st
 
 
 def _impressions_stage(settings: Config, inputs: Inputs) -> dict[str, Stage]:
-    """What each search showed; without such a file there is no such stage."""
+    """The stage of the impressions; without such a file there is no such stage."""
     shown = inputs.impressions
     if shown is None:
         if settings.propensity.source == "log":
@@ -222,7 +222,7 @@ def _impressions_stage(settings: Config, inputs: Inputs) -> dict[str, Stage]:
 
 
 def _acceptance_stage(inputs: Inputs, reporter: Progress) -> dict[str, Stage]:
-    """What people take and intend; without lists shown there is no such stage."""
+    """The stage of acceptance and intended queries; without lists shown there is no such stage."""
     lists = inputs.completions
     if lists is None:
         return {}

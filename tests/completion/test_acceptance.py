@@ -71,7 +71,7 @@ def accepted(queries: SuggestedQueries, typed: str, corrected: bool = False) -> 
         rows(WANTED).arrays,
         OWN,
         factors,
-        PRIOR.coefficients,
+        PRIOR.coefficients[None],
         scratch(queries),
     )
     return found
@@ -122,7 +122,7 @@ def test_slots_are_accepted_as_in_lists() -> None:
         queries.arrays(np.ones(3), CERTAINTY),
         rows(WANTED).arrays,
         OWN,
-        PRIOR.coefficients,
+        PRIOR.coefficients[None],
         scratch(queries)[0],
         np.zeros(12),
     )

@@ -60,7 +60,7 @@ def test_pairs_give_the_acceptance_of_the_matrix(seed: int, corrected: bool) -> 
         queries.demand.arrays,
         queries.own_utility,
         (np.ones((0, 0), np.float32), np.full(1, -1, np.int32)),
-        coefficients,
+        coefficients[None],
         (np.zeros(queries.words.vocabulary, np.int32), np.zeros(30, np.int32)),
     )
     m, c = (part.ravel() for part in np.meshgrid(np.arange(7), np.arange(7), indexing="ij"))
@@ -90,4 +90,4 @@ def test_an_unknown_suggestion_shares_nothing_and_is_hardly_taken() -> None:
     one, no = np.array([0], np.int32), np.array([False])
     f = features(one, np.array([-1], np.int32), no, no, queries)
     assert f.tolist() == [[1, 0, 0, 0, 0, 0]]
-    assert PRIOR.probability(f)[0] == pytest.approx(1 / (1 + np.exp(6.0)))
+    assert PRIOR.probability(f)[0] == pytest.approx(1 / (1 + np.exp(5.8)))

@@ -184,9 +184,9 @@ def test_few_events_move_the_parameters_little_and_many_decide() -> None:
 
 
 def test_a_context_that_shifts_the_constant_is_found() -> None:
-    drawn = PEOPLE.draw(6_000, 8)
+    drawn = PEOPLE.draw(20_000, 8)
     easy = Acceptance(TRUTH.coefficients + np.array([1.5, 0, 0, 0, 0, 0]), TRUTH.reading)
-    other = Drawing(UNIVERSE, SEARCHES, easy).draw(6_000, 9)
+    other = Drawing(UNIVERSE, SEARCHES, easy).draw(20_000, 9)
     found = [
         fit(assemble(replace(one, value=pa.array([name] * one.sessions)), UNIVERSE, SEARCHES))
         for one, name in ((drawn, "desktop"), (other, "phone"))

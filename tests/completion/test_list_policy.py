@@ -81,8 +81,8 @@ class Slow:
         relative = self.finds(query, query) / searches[query] / average
         return relative / (relative + 1 / 10)
 
-    def acceptance(self, typed: str, intended: int, query: int) -> float:
-        """a(q | x, q̄) of words and utility; the shop's queries have no variants."""
+    def acceptance(self, typed: str, intended: int, query: int, kind: int | None = None) -> float:
+        """a(q | x, q̄) of words and utility, of a kind of people or of the average one; the shop has no variants."""
         if query == intended:
             return 1.0
         words = Counter(word for text in QUERIES for word in set(text.split()))
@@ -97,7 +97,9 @@ class Slow:
             log_share(self.certainty(intended) * self.utility(intended, query)),
             not has_words(typed, QUERIES[intended]),
         ]
-        return 1 / (1 + math.exp(-float(np.dot(features, self.policy.acceptance.coefficients))))
+        model = self.policy.acceptance
+        coefficients = model.coefficients if kind is None else model.by_kind[kind]
+        return 1 / (1 + math.exp(-float(np.dot(features, coefficients))))
 
     def members(self, typed: str) -> dict[int, tuple[float, float]]:
         """P(q̄ | x) and saved(x, q̄) of the queries that the typed text begins, and of those that have it inside."""
@@ -143,15 +145,26 @@ class Slow:
 
     def nothing(self, typed: str, intended: int, listed: list[int]) -> float:
         """The probability that somebody takes nothing of a list."""
-        accepted = [self.acceptance(typed, intended, query) for query in listed]
-        return math.prod(1 - r * a for r, a in zip(self.policy.acceptance.reading, accepted, strict=False))
+        model = self.policy.acceptance
+        accepted = [
+            [self.acceptance(typed, intended, query, kind) for query in listed]
+            for kind in range(len(model.by_kind))
+        ]
+        return float(
+            np.mean(
+                [
+                    math.prod(1 - r * a for r, a in zip(model.reading, of_kind, strict=False))
+                    for of_kind in accepted
+                ]
+            )
+        )
 
     def shares(self, typed: str, listed: list[int]) -> list[float]:
         """The share of each suggestion in V: straight from the formula."""
         members, model = self.members(typed), self.policy.acceptance
-        every = range(len(QUERIES))
+        every, kinds = range(len(QUERIES)), range(len(model.by_kind))
         careless = model.careless if len(self.shortest(typed)) == 1 else 0.0
-        accepted = [[self.acceptance(typed, m, q) for q in every] for m in members]
+        accepted = [[self.acceptance(typed, m, q, kind) for q in every] for kind in kinds for m in members]
         accepted += [[float(q == m) for q in every] for m in members] + [[1.0 for _ in every]]
         gain = [
             [
@@ -164,9 +177,11 @@ class Slow:
             sum(chance * self.worth(m) * self.utility(m, q) for m, (chance, _) in members.items())
             for q in every
         ]
-        kinds = (1 - careless) * (1 - model.strict), (1 - careless) * model.strict
-        probability = [kind * chance for kind in kinds for chance, _ in members.values()] + [careless]
-        return shares(probability, accepted, [*gain, *gain, finds], model.reading.tolist(), listed)
+        share = [(1 - model.strict) / len(kinds) for _ in kinds] + [model.strict]
+        probability = [(1 - careless) * one * chance for one in share for chance, _ in members.values()] + [
+            careless
+        ]
+        return shares(probability, accepted, [*gain * len(share), finds], model.reading.tolist(), listed)
 
 
 def has_words(typed: str, query: str) -> bool:
@@ -354,6 +369,7 @@ def test_a_misspelt_text_is_accepted_less(policy: ListPolicy) -> None:
     takers = policy.takers(from_prefixes(["lamo"]), listed)
     at = takers.intended.tolist().index(QUERIES.index("lamp small"))
     slow = Slow.of(policy)
-    expected = slow.acceptance("lamo", QUERIES.index("lamp small"), QUERIES.index("lamp steel"))
+    pair = QUERIES.index("lamp small"), QUERIES.index("lamp steel")
+    expected = np.mean([slow.acceptance("lamo", *pair, kind) for kind in (0, 1)])
     others = 1 - policy.acceptance.strict
     assert takers.takes[at, 0] == pytest.approx(others * expected * policy.acceptance.reading[0], rel=1e-4)

@@ -1,7 +1,7 @@
 """V and the list that maximises it: against plain Python, against all lists, and its properties."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 import numpy as np
@@ -27,6 +27,15 @@ class Case:
     accepted: NDArray[np.float32]
     gain: NDArray[np.float32]
     searches: NDArray[np.float64]
+    strict: float = 0.0
+    """The share of each member that accepts only its own query, which is the column of its number."""
+
+    @property
+    def people(self) -> tuple[NDArray[np.floating], ...]:
+        """The argument of `optimise`."""
+        sure, own = np.zeros(self.accepted.shape[1]), np.arange(min(self.accepted.shape))
+        sure[own] = np.float64(self.strict) * self.probability[own] * self.gain[own, own].astype(np.float64)
+        return ((1 - self.strict) * self.probability).astype(np.float32), self.accepted, self.gain, sure
 
     @property
     def core(self) -> NDArray[np.bool_]:
@@ -38,9 +47,7 @@ class Case:
         chosen, of_each = np.full(max(k, SHOWN), -1, np.int32), np.zeros(max(k, SHOWN))
         numbers = np.arange(self.accepted.shape[1], dtype=np.int32)
         filled = optimise(
-            self.probability,
-            self.accepted,
-            self.gain,
+            self.people,
             READING,
             self.searches,
             numbers,
@@ -55,15 +62,26 @@ class Case:
 
     @property
     def plain(self) -> tuple[list[float], list[list[float]], list[list[float]], list[float]]:
-        """The arguments of the slow reference."""
-        return self.probability.tolist(), self.accepted.tolist(), self.gain.tolist(), READING.tolist()
+        """The arguments of the slow reference: strict people are members of their own."""
+        probability, accepted, gain = self.members
+        return probability.tolist(), accepted.tolist(), gain.tolist(), READING.tolist()
+
+    @property
+    def members(self) -> tuple[NDArray[np.float64], ...]:
+        """Probability, acceptance and gain, strict people apart."""
+        kinds = [self.accepted, np.eye(*self.accepted.shape)][: 1 + (self.strict > 0)]
+        probability = np.concatenate(
+            [self.people[0].astype(np.float64), self.strict * self.probability.astype(np.float64)]
+        )[: len(kinds) * len(self.probability)]
+        return (
+            probability,
+            np.vstack(kinds).astype(np.float64),
+            np.vstack([self.gain] * len(kinds)).astype(np.float64),
+        )
 
     def best_of_all(self, k: int) -> float:
         """The highest value of all lists of at most k."""
-        probability, accepted, gain = (
-            part.astype(np.float64) for part in (self.probability, self.accepted, self.gain)
-        )
-        return best_value(probability, accepted, gain, READING, k)
+        return best_value(*self.members, READING, k)
 
 
 def case(
@@ -98,6 +116,11 @@ def people(rng: Generator) -> Case:
     return case(rng, accepted, (utility - 1) * rng.uniform(0.5, 2, (members, 1)) + saved)
 
 
+def strict_people(rng: Generator) -> Case:
+    """The same, and some accept only their own query."""
+    return replace(people(rng), strict=float(rng.uniform(0.1, 0.9)))
+
+
 def useful(rng: Generator) -> Case:
     """Everything is worth something."""
     shape = size(rng)
@@ -124,7 +147,7 @@ def tempting(rng: Generator) -> Case:
     return case(rng, accepted, gain * np.where(rng.random(shape) < 0.2, -1, 1))
 
 
-KINDS = (people, useful, any_gain, harmful, tempting)
+KINDS = (people, strict_people, useful, any_gain, harmful, tempting)
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=[kind.__name__ for kind in KINDS])
 seeds = st.integers(0, 2**32 - 1)
 
@@ -137,10 +160,10 @@ def test_the_value_of_any_list_is_that_of_the_formula(
     listed = list(range(one.accepted.shape[1]))
     order.shuffle(listed)
     chosen, of_each = np.array(listed, np.int32), np.zeros(len(listed))
-    fast_shares(one.probability, one.accepted, one.gain, READING, chosen, of_each, len(listed))
+    fast_shares(one.people, READING, chosen, of_each, len(listed))
     np.testing.assert_allclose(of_each, shares(*one.plain, listed), atol=1e-9)
     for filled in range(len(listed) + 1):
-        fast = list_value(one.probability, one.accepted, one.gain, READING, chosen, filled)
+        fast = list_value(one.people, READING, chosen, filled)
         assert fast == pytest.approx(value(*one.plain, listed[:filled]), abs=1e-9)
 
 
@@ -243,7 +266,7 @@ def slot_values(one: Case, listed: list[int], j: int) -> dict[int, float]:
     }
 
 
-@every_kind
+@pytest.mark.parametrize("kind", [people, *KINDS[2:]])
 def test_of_suggestions_of_about_equal_value_the_most_searched_is_shown(
     kind: Callable[[Generator], Case],
 ) -> None:

@@ -46,9 +46,11 @@ def keystrokes(ratio: float, width: float = 0.005) -> KeystrokeRatio:
     [
         (MORE, 1.0, "wayword"),
         (MORE, 0.9, "wayword"),
-        (SAME, 0.9, "wayword"),
+        (NARROW, 0.9, "wayword"),
+        (SAME, 0.9, UNKNOWN),  # fewer keystrokes, but perhaps less found
         (LESS, 1.0, "popular"),
-        (SAME, 1.2, "popular"),
+        (NARROW, 1.2, "popular"),
+        (SAME, 1.2, UNKNOWN),
         (LESS, 1.2, "popular"),
         (MORE, 1.2, MIXED),
         (LESS, 0.9, MIXED),
@@ -57,7 +59,7 @@ def keystrokes(ratio: float, width: float = 0.005) -> KeystrokeRatio:
         (NARROW, 0.99, EQUAL),
         ((0.001, 0.007), 1.0, EQUAL),  # significant, and too small to matter
         (SAME, 1.0, UNKNOWN),
-        ((-0.03, 0.01), 0.9, UNKNOWN),  # fewer keystrokes, but perhaps less found
+        ((-0.03, 0.01), 0.9, UNKNOWN),
         ((-0.01, 0.03), 1.2, UNKNOWN),
     ],
 )
@@ -117,9 +119,9 @@ def test_an_assumption_that_changes_the_verdict_has_a_line_of_its_own() -> None:
         name: better for name, better in known.items() if name != "α = 0.5"
     }
     assert judged.lines[1:] == [
-        "Not for α = 2: worse than most popular completion (-0.020 found (-0.030 to -0.010), as many keystrokes).",
-        "Not for α = 1.5: no difference that matters (+0.000 found (-0.004 to 0.004), as many keystrokes).",
-        "Not for α = 3: cannot tell (+0.000 found (-0.010 to 0.010), as many keystrokes).",
+        "For α = 2: worse than most popular completion (-0.020 found (-0.030 to -0.010), as many keystrokes).",
+        "For α = 1.5: no difference that matters (+0.000 found (-0.004 to 0.004), as many keystrokes).",
+        "For α = 3: cannot tell (+0.000 found (-0.010 to 0.010), as many keystrokes).",
     ]
 
 

@@ -48,7 +48,7 @@ VERDICT: dict[str, Any] = {
     "keystrokes": KEYSTROKES,
     "holds": ["α from 0.5 to 1.5"],
     "flips": [
-        {"assumption": "hasty people", "better": "equal", "sentence": "Not for hasty people: no difference."}
+        {"assumption": "hasty people", "better": "equal", "sentence": "For hasty people: no difference."}
     ],
     "checks": [{"assumption": "α = 0.5", "better": "wayword", "found": FOUND, "keystrokes": KEYSTROKES}],
     "clicks_needed": None,
@@ -115,6 +115,7 @@ def made(**changes: Any) -> LogReport:
         helped=[example(text) for text in TEXTS],
         hurt=[example("tv")],
         withheld={"personal data": 3, "few users": 1_234},
+        merged=[{"query": "tvs", "shown_as": "tv", "reason": "word form", "searches": 12}],
         queries=4_000,
         index={"version": "0123456789abcdef", "policy": "wayword"},
         propensities=Propensities(

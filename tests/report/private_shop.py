@@ -15,12 +15,12 @@ SECRET, PERSONAL, BLOCKED = "zebra lantern", "ann@example.org", "lamp darn"
 WITHHELD = (SECRET, PERSONAL, BLOCKED)
 EACH = 400
 """Searches of each withheld query: a tenth of them is tested with."""
-TITLES = {"d00": "<script>alert(1)</script> & lamp", "d01": "مصباح مكتب"}
+TITLES = {**dict.fromkeys(DOCUMENTS, "<script>alert(1)</script> & lamp"), "d01": "مصباح مكتب"}
 
 
 def make_log(folder: Path) -> tuple[Path, Path, Path]:
     """Write clicks with users, rankings and titles."""
-    data = write_world(make_world(), clicks=1500, out=folder / "data", seed=3)
+    data = write_world(make_world(), clicks=5000, out=folder / "data", seed=3)
     clicks, rankings = (pq.read_table(data / f"{name}.parquet") for name in ("clicks", "rankings"))
     rows = [
         {**row, "search_id": str(row["search_id"]), "user": f"u{n % 60}"}

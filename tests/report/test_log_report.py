@@ -81,15 +81,16 @@ def test_the_numbers_of_the_verdict_are_on_the_page(page: str) -> None:
         assert f"{number(100 * value, 1)} %" in text
     assert "+3.1 points (+2.4 to +3.9)" in text
     assert "They type 2 % less." in text
-    assert "Not for hasty people: no difference." in text
+    assert "For hasty people: no difference." in text
 
 
 def test_a_problem_of_the_data_comes_first_and_changes_the_advice() -> None:
     wrong = FACTS.__class__(**{**vars(FACTS), "mismatched": FACTS.clicks, "shift": 1})
     text = Page(render(made(facts=wrong))).text
-    assert text.index("Check the data first.") < text.index("Better than most popular completion")
+    headline = "Do not rely on this yet: better than most popular completion"
+    assert text.index("Check the data first.") < text.index(headline)
     assert "count ranks from 1 in both files" in text
-    assert "mend the data as said above" in text
+    assert "first mend what is said above" in text
     assert "serve it to a part of your users" not in text
 
 
@@ -135,3 +136,9 @@ def test_the_styles_are_there(page: str) -> None:
     assert all(
         (folder / name).read_text(encoding="utf-8").strip() in page for name in ("page.css", "log.css")
     )
+
+
+def test_variants_are_named_with_the_query_that_is_shown_for_them(page: str) -> None:
+    text = Page(page).text
+    assert "1 queries are variants" not in text
+    assert "tvs tv word form 12" in text

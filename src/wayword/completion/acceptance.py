@@ -14,7 +14,7 @@ a suggestion was shown before in the typing session, `kept` · log P(not read ye
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ MODEL = "acceptance.json"
 """The file of a model in an artefact."""
 POSITIONS = 10
 """Positions with a reading probability of their own; later positions have that of the last."""
-CARELESS, KEPT, STRICT = 0.3, 0.5, 0.2
+CARELESS, KEPT, STRICT = 0.3, 0.5, 0.3
 """The share of careless people, how far decisions are kept, and the share of strict people, before any event."""
 
 
@@ -43,7 +43,7 @@ class Acceptance:
     """`coefficients[f]` is the weight of `FEATURES[f]`, `reading[j]` the probability that position j + 1 is read.
 
     >>> PRIOR.probability(np.array([[1.0, 1, 0, 0, 0, 0], [1.0, 1, 1, 1, 1, 0]])).round(2).tolist()
-    [0.01, 0.86]
+    [0.01, 0.9]
     """
 
     coefficients: NDArray[np.float64]
@@ -54,6 +54,20 @@ class Acceptance:
     """How far a decision about a suggestion is kept while a query is typed: 0 not at all, 1 entirely."""
     strict: float = STRICT
     """The share of people who accept only their own query."""
+    contrast: NDArray[np.float64] = field(default_factory=lambda: np.zeros(len(FEATURES)))
+    """How people differ: lists are chosen for two kinds, of which one has the coefficients + `contrast` and follows
+    words more, the other the coefficients − `contrast` and follows result pages more."""
+
+    @property
+    def by_kind(self) -> NDArray[np.float64]:
+        """The coefficients of each kind of people, kinds × features; without a contrast there is one kind.
+
+        >>> PRIOR.by_kind[:, 4].tolist(), replace(PRIOR, contrast=np.zeros(6)).by_kind[:, 4].tolist()
+        ([2.5, 7.5], [5.0])
+        """
+        if not self.contrast.any():
+            return self.coefficients[None]
+        return np.stack([self.coefficients + self.contrast, self.coefficients - self.contrast])
 
     def probability(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return a(q | x, q̄) of pairs of different suggestions, given their features (pairs × features)."""
@@ -81,6 +95,7 @@ class Acceptance:
             "careless": self.careless,
             "kept": self.kept,
             "strict": self.strict,
+            "contrast": dict(zip(FEATURES, self.contrast.tolist(), strict=True)),
         }
 
     @classmethod
@@ -88,14 +103,17 @@ class Acceptance:
         """Read the file of `save`; raises `WorkspaceError` if it is not one."""
         try:
             values = json.loads(read_regular(path, 1 << 20))
-            coefficients = np.array([float(values["coefficients"][name]) for name in FEATURES])
+            coefficients, contrast = (
+                np.array([float(values[part][name]) for name in FEATURES])
+                for part in ("coefficients", "contrast")
+            )
             reading = np.array(values["reading"], np.float64)
             shares = {name: float(values[name]) for name in ("careless", "kept", "strict")}
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as problem:
             raise WorkspaceError(
                 f"{path} is not an acceptance model ({problem}); `wayword acceptance` writes one."
             ) from problem
-        model = cls(coefficients, reading, **shares)
+        model = cls(coefficients, reading, **shares, contrast=contrast)
         model.check(path)
         return model
 
@@ -103,7 +121,7 @@ class Acceptance:
         """Raise `WorkspaceError` unless numbers are finite, shares are shares, and reading does not increase."""
         reading = self.reading
         if not (
-            np.isfinite(self.coefficients).all()
+            np.isfinite(self.by_kind).all()
             and reading.ndim == 1
             and len(reading)
             and (reading >= 0).all()
@@ -120,7 +138,8 @@ class Acceptance:
 
 
 PRIOR = Acceptance(
-    np.array([-6.0, 1.2, 0.8, 0.8, 5.0, -0.5]),
+    np.array([-5.8, 0.6, 1.2, 1.2, 5.0, -0.5]),
     0.85 * np.arange(1, POSITIONS + 1, dtype=np.float64) ** -0.9,
+    contrast=np.array([0.0, 0.6, 1.2, 1.2, -2.5, 0.0]),
 )
 """The model for logs without events of what was shown and taken; docs/acceptance.md gives the reasons."""

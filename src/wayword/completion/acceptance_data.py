@@ -178,7 +178,7 @@ class AcceptanceData:
     took: NDArray[np.bool_]
     """Of each session: whether something was taken, so that the intended query is latent."""
     counts: Mapping[str, int]
-    """What was used, and what was left out and why."""
+    """Counts of what was used, and of what was left out and why."""
     others: float = 0.0
     """Mean probability of the candidate -1 where the intended query is latent."""
 

@@ -90,14 +90,24 @@ class Fit:
     def model(self) -> Acceptance:
         """Acceptance and reading, without the shifts of contexts.
 
-        The share of strict people is a precaution against a wrong prior: it decreases as the constant is learned.
+        The share of strict people and the contrast are precautions against a wrong prior: they decrease as the lists
+        tell how readily people take another query, and whether they follow words or pages.
         """
         shifted, variance = self.shifted, self.covariance[POSITIONS, POSITIONS]
         return replace(
             shifted,
             coefficients=shifted.coefficients[: len(FEATURES)],
             strict=PRIOR.strict * min(float(variance) / DEVIATION["constant"] ** 2, 1.0),
+            contrast=PRIOR.contrast * self._undecided,
         )
+
+    @property
+    def _undecided(self) -> float:
+        """The standard deviation of β along the contrast, relative to that of the prior."""
+        beta = slice(POSITIONS, POSITIONS + len(FEATURES))
+        along = precision()[beta] * PRIOR.contrast
+        known = float(along @ PRIOR.contrast)
+        return min(float(along @ self.covariance[beta, beta] @ along) / known, 1.0) ** 0.5
 
     @property
     def shifted(self) -> Acceptance:

@@ -25,7 +25,7 @@ LEARNED = 0.75
 
 @dataclass(frozen=True)
 class LearnedAcceptance:
-    """What was learned from lists shown and taken."""
+    """The result of learning from lists shown and taken."""
 
     data: AcceptanceData
     fit: Fit

@@ -61,9 +61,9 @@ def best_lists(
         if m0 == m1 or c0 == c1:
             continue
         intended, suggested = member_query[m0:m1], pool_query[c0:c1]
-        own, rows = _own_columns(intended, suggested, group, strict > 0.0)
         first_list = careless > 0.0 and typed[0][text + 1] - typed[0][text] == 1
-        rows += first_list
+        count, kinds = m1 - m0, len(coefficients)
+        rows = kinds * count + first_list
         gain = utilities(intended, suggested, pages, demand, own_utility, factors, text, scratch[1], rows)
         has_words = typed_words(typed, text, spelling, suggested)
         accepted = acceptance(
@@ -81,14 +81,23 @@ def best_lists(
         )
         if first_list:
             _add_careless(probability[m0:m1], worth[m0:m1], accepted, gain)
-        for m in range(m1 - m0):
+        for m in range(count):
             for c in range(c1 - c0):
                 gain[m, c] = worth[m0 + m] * (gain[m, c] - 1.0) + keystroke_value * saved[m0 + m]
-        chance = _add_strict(probability[m0:m1], accepted, gain, own, strict, careless if first_list else 0.0)
-        filled = optimise(
-            chance,
-            accepted,
+                for kind in range(1, kinds):
+                    gain[kind * count + m, c] = gain[m, c]
+        chance, sure = _strict_apart(
+            probability[m0:m1],
+            kinds,
+            group[intended],
+            group[suggested],
             gain,
+            strict,
+            careless if first_list else 0.0,
+        )
+        people = chance, accepted, gain, sure
+        filled = optimise(
+            people,
             reading,
             searches,
             suggested,
@@ -101,16 +110,17 @@ def best_lists(
         if not corrected[text]:
             kept = _related(query[text], value[text], filled, has_words, UNRELATED * most)
             if kept < filled:
-                shares(chance, accepted, gain, reading, query[text], value[text], kept)
+                shares(people, reading, query[text], value[text], kept)
                 query[text, kept:], value[text, kept:] = -1, 0.0
                 filled = kept
         for j in range(filled):
             if value[text, j] < NEGLIGIBLE * most:
                 query[text, j:], value[text, j:] = -1, 0.0
                 break
-            for m in range(m1 - m0):
-                declined[m0 + m] *= 1.0 - reading[j] * accepted[m, query[text, j]]
-            query[text, j] = suggested[query[text, j]]
+        _decline(accepted, reading, query[text], kinds, declined[m0:m1])
+        for j in range(filled):
+            if query[text, j] >= 0:
+                query[text, j] = suggested[query[text, j]]
 
 
 @subroutine
@@ -133,21 +143,6 @@ def _related(chosen: Any, value: Any, filled: Any, has_words: Any, least: Any) -
 
 
 @subroutine
-def _own_columns(intended: Any, suggested: Any, group: Any, strict: Any) -> Any:
-    """Return the column of each member's own query, or -1; and the rows of the matrices: one for each member, and one
-    more for its strict people if its query may be suggested."""
-    own, rows = np.full(len(intended), -1, np.int64), len(intended)
-    if strict:
-        for m in range(len(intended)):
-            for c in range(len(suggested)):
-                if group[suggested[c]] == group[intended[m]]:
-                    own[m] = c
-                    rows += 1
-                    break
-    return own, rows
-
-
-@subroutine
 def _add_careless(probability: Any, worth: Any, accepted: Any, gain: Any) -> None:
     """Fill the last row: those who take whatever they read; `gain` has û(q | q̄) of the members."""
     last = len(gain) - 1
@@ -158,18 +153,37 @@ def _add_careless(probability: Any, worth: Any, accepted: Any, gain: Any) -> Non
 
 
 @subroutine
-def _add_strict(probability: Any, accepted: Any, gain: Any, own: Any, strict: Any, careless: Any) -> Any:
-    """Fill the rows after the members: those who accept their own query only. Returns the probability of each row."""
-    chance, at = np.empty(len(gain), np.float32), len(probability)
+def _strict_apart(
+    probability: Any, kinds: Any, intended: Any, suggested: Any, gain: Any, strict: Any, careless: Any
+) -> Any:
+    """Return the probability of each row, and Σ P · gain of those who accept each suggestion only."""
+    chance, sure = np.empty(len(gain), np.float32), np.zeros(gain.shape[1])
     chance[len(gain) - 1] = careless
-    for m in range(len(probability)):
+    members = len(probability)
+    for m in range(members):
         share = (1.0 - careless) * probability[m]
-        chance[m] = (1.0 - strict) * share
-        if own[m] >= 0:
-            chance[at] = strict * share
-            accepted[at, own[m]], gain[at, own[m]] = 1.0, gain[m, own[m]]
-            at += 1
-    return chance
+        for kind in range(kinds):
+            chance[kind * members + m] = (1.0 - strict) * share / kinds
+        for c in range(gain.shape[1]):
+            if suggested[c] == intended[m]:
+                sure[c] += strict * share * gain[m, c]
+    return chance, sure
+
+
+@subroutine
+def _decline(accepted: Any, reading: Any, chosen: Any, kinds: Any, declined: Any) -> None:
+    """Fill in the probability that somebody takes nothing of a list, the mean over kinds of people."""
+    members = len(declined)
+    for m in range(members):
+        nothing = 0.0
+        for kind in range(kinds):
+            left = 1.0
+            for j in range(len(chosen)):
+                if chosen[j] < 0:
+                    break
+                left *= 1.0 - reading[j] * accepted[kind * members + m, chosen[j]]
+            nothing += left / kinds
+        declined[m] = nothing
 
 
 @subroutine

@@ -1,4 +1,4 @@
-"""What people intended who took a suggestion: the posterior of the intended query.
+"""The posterior of the intended query of people who took a suggestion.
 
 After a suggestion was taken, the log's issued query is not the intended one. Counting it would make the lists that were
 shown look like what people want, and the next lists would show it more. So such a search counts for each query that may

@@ -4,7 +4,8 @@ Searches of the training log that the lists do not know are typed letter by lett
 acceptance model says. The larger λ, the fewer keystrokes; the smallest λ is chosen with which they type no more than
 with most popular completion, because it leaves most room for what they find. The model may be wrong: people who accept
 only their own query, for whom most popular completion is nearly the best there is, may type at most `MORE` times as
-much.
+much. Where no λ reaches one of these goals, because variants of a query are one suggestion, say, nothing is given up
+for it in vain: people may type at most `CLOSE` times as much as with the largest λ.
 """
 
 from collections.abc import Callable
@@ -25,7 +26,7 @@ VALUES = tuple(2 ** (step / 4) for step in range(18))
 take one for another, and lists look odd."""
 SESSIONS = 400
 """Number of held-out searches that are typed."""
-MORE = 1.03
+MORE, CLOSE = 1.03, 1.01
 Complete = Callable[[pa.Table, int], Candidates]
 
 
@@ -34,8 +35,6 @@ def choose(
 ) -> tuple[float, dict[float, float]]:
     """Return the smallest value with which people type no more than with `popular`, and what they type with the values
     that were tried, relative to `popular`. `queries` are those of the held-out searches.
-
-    If they type more with every value, it is the largest.
     """
     model = policy_of(VALUES[-1])
     texts = [model.retriever.texts[query] for query in queries.tolist()]
@@ -46,14 +45,16 @@ def choose(
         lists = lists_shown(complete(typed, SHOWN), keystrokes.texts, model)
         return expected_characters(model, queries, keystrokes, lists)
 
-    most = characters(popular)
-    tried: dict[float, float] = {}
+    base, least = characters(popular), characters(model.complete)
+    goals = base[0], MORE * base[1]
+    most = [goal if reached <= goal else CLOSE * reached for goal, reached in zip(goals, least, strict=True)]
+    tried = {VALUES[-1]: least[0] / max(base[0], 1e-12)}
     low, high = 0, len(VALUES) - 1
     while low < high:
         middle = (low + high) // 2
         people, strict = characters(policy_of(VALUES[middle]).complete)
-        tried[VALUES[middle]] = people / max(most[0], 1e-12)
-        enough = people <= most[0] and strict <= MORE * most[1]
+        tried[VALUES[middle]] = people / max(base[0], 1e-12)
+        enough = people <= most[0] and strict <= most[1]
         low, high = (low, middle) if enough else (middle + 1, high)
     return VALUES[low], tried
 

@@ -73,7 +73,7 @@ class Takers:
     utility: NDArray[np.float32]
     """û(q_j | q̄)."""
     worth: NDArray[np.float64]
-    """What a search for q̄ finds, relative to the average search."""
+    """Success of a search for q̄, relative to the average search."""
     saved: NDArray[np.float64]
     """λ · saved(x, q̄)."""
     careless: NDArray[np.float64]
@@ -130,7 +130,7 @@ class ListPolicy:
 
     @cached_property
     def worth(self) -> NDArray[np.float32]:
-        """What a search for each query finds, relative to the average search."""
+        """Success of a search for each query: what it finds, relative to the average search."""
         own = np.where(self.searches > 0, self.retriever.own_utility, 0).astype(np.float64)
         average = max(float(own.sum()), 1e-12) / max(float(self.searches.sum()), 1e-12)
         rate = (own + PSEUDO_SEARCHES * average) / (self.searches + PSEUDO_SEARCHES)
@@ -278,7 +278,7 @@ class ListPolicy:
         corrected = np.isin(intents.source, CORRECTED)
         factors = self._factors(contexts)
         model = (
-            self.acceptance.coefficients,
+            self.acceptance.by_kind,
             self.acceptance.reading_at(k),
             self.keystroke_value,
             self.acceptance.careless,
@@ -327,12 +327,13 @@ class ListPolicy:
                 self.retriever.graph.demand.arrays,
                 self.retriever.own_utility,
                 self._factors(contexts),
-                self.acceptance.coefficients,
+                self.acceptance.by_kind,
                 scratch,
             )
         reading, group = self.acceptance.reading_at(len(listed)), self.queries.group
         read = accepted * reading
         takes = read * np.cumprod(np.hstack([np.ones((len(read), 1)), 1 - read]), axis=1)[:, :-1]
+        takes = takes.reshape(len(self.acceptance.by_kind), *utility.shape).mean(axis=0)
         own = group[members.rows.values][:, None] == group[listed]
         takes = (1 - self.acceptance.strict) * takes + self.acceptance.strict * own * reading
         worth = self.worth[members.rows.values].astype(np.float64)
@@ -387,7 +388,7 @@ class ListPolicy:
                 self.queries.arrays(self.searches, self.retriever.certainty),
                 self.retriever.graph.demand.arrays,
                 self.retriever.own_utility,
-                self.acceptance.coefficients,
+                self.acceptance.coefficients[None],
                 scratch[0],
                 np.zeros(self.retriever.graph.documents),
             )

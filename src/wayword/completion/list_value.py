@@ -37,9 +37,7 @@ SHOWN = 10
 
 @compiled
 def optimise(
-    probability: Any,
-    accepted: Any,
-    gain: Any,
+    people: Any,
     reading: Any,
     searches: Any,
     suggested: Any,
@@ -51,45 +49,42 @@ def optimise(
     """Write the list of highest value into `chosen`, as columns of the matrices, and the share of each of its
     suggestions in V into `value`; the rest is -1 and 0. Returns the number of suggestions.
 
+    people: P(q̄ | x) of each member, acceptance, gain, and `sure`, Σ P · gain of those who accept this suggestion only.
     The first `SHOWN` are chosen of the `core` as a list of that length; further ones follow greedily, so that a list
     does not depend on the number asked for. There is room for `SHOWN` at least. `expected` is the column of the most
     probable intended query, or -1.
     """
     listed = ~core
     shown = chosen[:SHOWN]
-    room = np.empty((SHOWN + 1, len(probability))), np.empty((SHOWN + 1, len(probability)))
-    filled = _append(probability, accepted, gain, reading, searches, suggested, shown, 0, listed)
+    room = np.empty((SHOWN + 1, len(people[0]))), np.empty((SHOWN + 1, len(people[0])))
+    filled = _append(people, reading, searches, suggested, shown, 0, listed)
     for _ in range(SWEEPS):
-        moved, filled = _move(probability, accepted, gain, reading, shown, filled, listed, room)
-        inserted = _insert(probability, accepted, gain, reading, shown, filled, listed, room)
+        moved, filled = _move(people, reading, shown, filled, listed, room)
+        inserted = _insert(people, reading, shown, filled, listed, room)
         filled += inserted
-        changed = _replace(
-            probability, accepted, gain, reading, searches, suggested, shown, filled, listed, room
-        )
+        changed = _replace(people, reading, searches, suggested, shown, filled, listed, room)
         if not changed and not moved and not inserted:
             break
-    kept = _drop(probability, accepted, gain, reading, shown, value, filled, listed)
+    kept = _drop(people, reading, shown, value, filled, listed)
     if kept < filled:
-        filled = _append(probability, accepted, gain, reading, searches, suggested, shown, kept, listed)
-        _, filled = _move(probability, accepted, gain, reading, shown, filled, listed, room)
-        kept = _drop(probability, accepted, gain, reading, shown, value, filled, listed)
-        kept = _append(probability, accepted, gain, reading, searches, suggested, shown, kept, listed)
+        filled = _append(people, reading, searches, suggested, shown, kept, listed)
+        _, filled = _move(people, reading, shown, filled, listed, room)
+        kept = _drop(people, reading, shown, value, filled, listed)
+        kept = _append(people, reading, searches, suggested, shown, kept, listed)
     filled = kept
     if expected >= 0:
-        filled = _put_forward(probability, accepted, gain, reading, expected, shown, value, filled, listed)
+        filled = _put_forward(people, reading, expected, shown, value, filled, listed)
     if filled == SHOWN:
         listed[~core] = False
-        filled = _append(probability, accepted, gain, reading, searches, suggested, chosen, filled, listed)
-    shares(probability, accepted, gain, reading, chosen, value, filled)
+        filled = _append(people, reading, searches, suggested, chosen, filled, listed)
+    shares(people, reading, chosen, value, filled)
     chosen[filled:], value[filled:] = -1, 0.0  # where suggestions were that have been removed
     return filled
 
 
 @subroutine
 def _put_forward(
-    probability: Any,
-    accepted: Any,
-    gain: Any,
+    people: Any,
     reading: Any,
     expected: Any,
     chosen: Any,
@@ -106,12 +101,12 @@ def _put_forward(
         if before[j] != expected:
             others[count] = before[j]
             count += 1
-    least = EXPECTED * list_value(probability, accepted, gain, reading, chosen, filled)
+    least = EXPECTED * list_value(people, reading, chosen, filled)
     length, place = min(count + 1, SHOWN), -1
     for at in range(length):
         for j in range(length):
             chosen[j] = others[j] if j < at else expected if j == at else others[j - 1]
-        shares(probability, accepted, gain, reading, chosen, value, length)
+        shares(people, reading, chosen, value, length)
         if value[:length].min() > 0.0 and value[:length].sum() >= least:
             place = at
             break
@@ -126,9 +121,7 @@ def _put_forward(
 
 @subroutine
 def _drop(
-    probability: Any,
-    accepted: Any,
-    gain: Any,
+    people: Any,
     reading: Any,
     chosen: Any,
     value: Any,
@@ -140,7 +133,7 @@ def _drop(
     Without this, a suggestion that leads people astray might stay because it keeps them from a worse one that follows.
     """
     while filled:
-        shares(probability, accepted, gain, reading, chosen, value, filled)
+        shares(people, reading, chosen, value, filled)
         worst = np.argmin(value[:filled])
         if value[worst] > 0.0:
             break
@@ -152,9 +145,7 @@ def _drop(
 
 @subroutine
 def _append(
-    probability: Any,
-    accepted: Any,
-    gain: Any,
+    people: Any,
     reading: Any,
     searches: Any,
     suggested: Any,
@@ -163,13 +154,14 @@ def _append(
     listed: Any,
 ) -> Any:
     """Append the suggestion of highest marginal value until none has a positive one. Returns the new length."""
+    probability, accepted, _, _ = people
     members, n = accepted.shape
     reach, nothing = probability.astype(np.float64), np.zeros(members)
     for j in range(filled):
         for m in range(members):
             reach[m] *= 1.0 - reading[j] * accepted[m, chosen[j]]
     while filled < min(len(chosen), n):
-        c = _best_choice(reach, accepted, gain, nothing, listed, searches, suggested, -1)
+        c = _best_choice(reach, people, nothing, listed, searches, suggested, -1)
         if c < 0:
             break
         chosen[filled] = c
@@ -182,21 +174,15 @@ def _append(
 
 @subroutine
 def _best_choice(
-    reach: Any,
-    accepted: Any,
-    gain: Any,
-    following: Any,
-    listed: Any,
-    searches: Any,
-    suggested: Any,
-    current: Any,
+    reach: Any, people: Any, following: Any, listed: Any, searches: Any, suggested: Any, current: Any
 ) -> Any:
-    """Return the column of highest Σ reach · a · (gain − following), of those not listed and the current one.
+    """Return the column of highest Σ reach · a · (gain − following) + sure, of those not listed and the current one.
 
     Of columns whose value is within 1 % the most searched is returned; -1 if none has a positive value.
     """
+    _, accepted, gain, sure = people
     members, n = accepted.shape
-    worth = np.zeros(n)
+    worth = sure.copy()
     for m in range(members):
         weight, after = reach[m], following[m]
         for c in range(n):
@@ -220,9 +206,7 @@ def _best_choice(
 
 @subroutine
 def _replace(
-    probability: Any,
-    accepted: Any,
-    gain: Any,
+    people: Any,
     reading: Any,
     searches: Any,
     suggested: Any,
@@ -232,6 +216,7 @@ def _replace(
     room: Any,
 ) -> Any:
     """Replace each suggestion by the best one for its position, given the others. Returns whether any changed."""
+    probability, accepted, gain, _ = people
     members = len(probability)
     following, _ = room
     for m in range(members):
@@ -245,7 +230,7 @@ def _replace(
     reach = probability.astype(np.float64)
     for j in range(filled):
         current = chosen[j]
-        c = _best_choice(reach, accepted, gain, following[j + 1], listed, searches, suggested, current)
+        c = _best_choice(reach, people, following[j + 1], listed, searches, suggested, current)
         if c >= 0 and c != current:
             listed[current], listed[c] = False, True
             chosen[j] = c
@@ -256,9 +241,12 @@ def _replace(
 
 
 @subroutine
-def list_value(probability: Any, accepted: Any, gain: Any, reading: Any, chosen: Any, filled: Any) -> Any:
+def list_value(people: Any, reading: Any, chosen: Any, filled: Any) -> Any:
     """Return V of the first `filled` columns of `chosen`."""
+    probability, accepted, gain, sure = people
     total = 0.0
+    for j in range(filled):
+        total += reading[j] * sure[chosen[j]]
     for m in range(len(probability)):
         following = 0.0
         for j in range(filled - 1, -1, -1):
@@ -269,23 +257,20 @@ def list_value(probability: Any, accepted: Any, gain: Any, reading: Any, chosen:
 
 
 @subroutine
-def _move(
-    probability: Any, accepted: Any, gain: Any, reading: Any, chosen: Any, filled: Any, listed: Any, room: Any
-) -> Any:
+def _move(people: Any, reading: Any, chosen: Any, filled: Any, listed: Any, room: Any) -> Any:
     """Move each suggestion to the place where it is worth most, or remove it, where that increases V. Returns whether
     any moved, and the new length."""
+    probability, accepted, gain, sure = people
     columns = chosen[:filled].copy()
-    accepts, gains = _rows(accepted, columns), _rows(gain, columns)
+    listed_people = probability, _rows(accepted, columns), _rows(gain, columns), sure[columns]
     order, others = np.arange(filled), np.empty(filled, np.int64)
-    best = list_value(probability, accepted, gain, reading, chosen, filled)
+    best = list_value(people, reading, chosen, filled)
     moved = False
     for j in range(filled - 1, -1, -1):
         row = order[j]
         for i in range(filled - 1):
             others[i] = order[i] if i < j else order[i + 1]
-        without, added, place = _placement(
-            probability, accepts, gains, reading, others[: filled - 1], row, room
-        )
+        without, added, place = _placement(listed_people, reading, others[: filled - 1], row, room)
         if without + max(added, 0.0) <= best * (1.0 + 1e-9) + 1e-12:
             continue
         best, moved = without + max(added, 0.0), True
@@ -311,10 +296,9 @@ def _rows(matrix: Any, columns: Any) -> Any:
 
 
 @subroutine
-def _placement(
-    probability: Any, accepts: Any, gains: Any, reading: Any, others: Any, row: Any, room: Any
-) -> Any:
+def _placement(people: Any, reading: Any, others: Any, row: Any, room: Any) -> Any:
     """Return V of the rows `others`, the largest increase by the insertion of one more row, and where that is."""
+    probability, accepts, gains, sure = people
     filled, members = len(others), len(probability)
     following, later = room
     for m in range(members):
@@ -330,8 +314,12 @@ def _placement(
     reach = probability.astype(np.float64)
     for m in range(members):
         without += reach[m] * following[0, m]
+    moved = 0.0
+    for j in range(filled):
+        without += reading[j] * sure[others[j]]
+        moved += (reading[j + 1] - reading[j]) * sure[others[j]]
     for j in range(filled + 1):
-        added = 0.0
+        added = reading[j] * sure[row] + moved
         for m in range(members):
             behind = later[j, m]
             change = reading[j] * accepts[row, m] * (gains[row, m] - behind) + behind - following[j, m]
@@ -340,6 +328,7 @@ def _placement(
             best, place = added, j
         if j < filled:
             other = others[j]
+            moved -= (reading[j + 1] - reading[j]) * sure[other]
             for m in range(members):
                 reach[m] *= 1.0 - reading[j] * accepts[other, m]
     return without, best, place
@@ -347,9 +336,10 @@ def _placement(
 
 @subroutine
 def _insert(  # noqa: PLR0912
-    probability: Any, accepted: Any, gain: Any, reading: Any, chosen: Any, filled: Any, listed: Any, room: Any
+    people: Any, reading: Any, chosen: Any, filled: Any, listed: Any, room: Any
 ) -> Any:
     """Insert the suggestion that increases V most, where there is room. Returns the number inserted, 0 or 1."""
+    probability, accepted, gain, sure = people
     members, n = accepted.shape
     if filled == len(chosen) or filled == n:
         return 0
@@ -366,8 +356,10 @@ def _insert(  # noqa: PLR0912
     reach, added = probability.astype(np.float64), np.empty(n)
     for j in range(filled + 1):
         lost = 0.0
+        for i in range(j, filled):
+            lost += (reading[i] - reading[i + 1]) * sure[chosen[i]]
         for c in range(n):
-            added[c] = 0.0
+            added[c] = reading[j] * sure[c]
         for m in range(members):
             lost += reach[m] * (following[j, m] - later[j, m])
             for c in range(n):
@@ -387,13 +379,12 @@ def _insert(  # noqa: PLR0912
 
 
 @subroutine
-def shares(
-    probability: Any, accepted: Any, gain: Any, reading: Any, chosen: Any, value: Any, filled: Any
-) -> None:
+def shares(people: Any, reading: Any, chosen: Any, value: Any, filled: Any) -> None:
     """Write Σ_q̄ P · T_j · gain of each suggestion into `value`; their sum is V."""
+    probability, accepted, gain, sure = people
     reach = probability.astype(np.float64)
     for j in range(filled):
-        c, total = chosen[j], 0.0
+        c, total = chosen[j], reading[j] * sure[chosen[j]]
         for m in range(len(reach)):
             taken = reading[j] * accepted[m, c]
             total += reach[m] * taken * gain[m, c]

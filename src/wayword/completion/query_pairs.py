@@ -1,4 +1,4 @@
-"""What a suggestion is to people who intend another query: how well it serves them, and whether they accept it.
+"""Pairs of a suggestion and the query that people intend: how well it serves them, and whether they accept it.
 
     û(q | q̄)    = ⟨demand(q̄), exposure(q)⟩ / ⟨demand(q̄), exposure(q̄)⟩
     a(q | x, q̄) = 1 if q and q̄ are one suggestion, else σ(coefficients · features of the pair)
@@ -49,7 +49,7 @@ def matrices(
         group,
         coefficients,
         scratch[0],
-        rows,
+        len(coefficients) * rows,
     )
     return accepted, utility
 
@@ -225,8 +225,8 @@ def acceptance(  # noqa: PLR0912
             has_word[slot_of[word_of[e]], c] = share[e]
     accepted = np.zeros((rows, n), np.float32)
     of_intended, of_suggested = np.zeros(n), np.zeros(n)
-    constant = coefficients[0] + (coefficients[5] if corrected else 0.0)
-    for m in range(len(intended)):
+    members = len(intended)
+    for m in range(members):
         q = intended[m]
         of_intended[:], of_suggested[:] = 0.0, 0.0
         for e in range(word_offsets[q], word_offsets[q + 1]):
@@ -238,15 +238,19 @@ def acceptance(  # noqa: PLR0912
                         of_suggested[c] += has_word[at, c]
         for c in range(n):
             if group[suggested[c]] == group[q]:
-                accepted[m, c] = 1.0
+                for kind in range(len(coefficients)):
+                    accepted[kind * members + m, c] = 1.0
                 continue
-            logit = constant + (coefficients[1] if has_words[c] else 0.0)
+            intended_share, suggested_share, served = 0.0, 0.0, 0.0
             if of_intended[c] > 0.0:
-                logit += coefficients[2] * log_share(of_intended[c])
-                logit += coefficients[3] * log_share(of_suggested[c])
+                intended_share, suggested_share = log_share(of_intended[c]), log_share(of_suggested[c])
             if utility[m, c] > 0.0:
-                logit += coefficients[4] * log_share(certainty[q] * utility[m, c])
-            accepted[m, c] = 1.0 / (1.0 + np.exp(-logit))
+                served = log_share(certainty[q] * utility[m, c])
+            for kind in range(len(coefficients)):
+                weight = coefficients[kind]
+                logit = weight[0] + (weight[5] if corrected else 0.0) + (weight[1] if has_words[c] else 0.0)
+                logit += weight[2] * intended_share + weight[3] * suggested_share + weight[4] * served
+                accepted[kind * members + m, c] = 1.0 / (1.0 + np.exp(-logit))
     for c in range(n):
         for e in range(word_offsets[suggested[c]], word_offsets[suggested[c] + 1]):
             slot_of[word_of[e]] = 0

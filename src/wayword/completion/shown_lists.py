@@ -61,7 +61,7 @@ class ShownLists:
     held_out: NDArray[np.float64]
     """Of each session: a number from 0 to 1 that depends on its name only, to draw samples."""
     left_out: Mapping[str, int] = field(default_factory=dict)
-    """What was left out, in words, and how often."""
+    """Reasons for which rows were left out, in words, with counts."""
 
     @property
     def sessions(self) -> int:

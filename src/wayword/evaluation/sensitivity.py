@@ -98,12 +98,15 @@ def behaviours(model: Acceptance) -> list[Behaviour]:
         Behaviour(
             Assumption(
                 ACCEPTANCE,
-                f"people as {how} as the acceptance model's interval allows",
+                f"people as {how} as is still plausible",
                 "people at both ends of the acceptance model's interval",
             ),
             replace(model, coefficients=model.coefficients + away * first),
         )
-        for how, away in {"reluctant": -half, "ready to accept": half}.items()
+        for how, away in {
+            "reluctant to accept other suggestions": -half,
+            "ready to accept other suggestions": half,
+        }.items()
     ]
 
 

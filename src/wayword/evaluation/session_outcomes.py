@@ -27,7 +27,7 @@ OUTCOMES, SEARCHES = "session_outcomes", "session_searches"
 
 @dataclass(frozen=True)
 class Assumption:
-    """What is assumed about propensities or people. `name` completes "holds for …".
+    """An assumption about propensities or people. `name` completes "holds for …".
 
     `group` is what the assumptions of a kind are called together: "α from 0.5 to 1.5"; empty for one on its own.
     """
@@ -106,7 +106,7 @@ class SessionOutcomes:
     def found_by(
         self, mode: str, policy: str, assumption: Assumption, places: NDArray[np.int64] | None = None
     ) -> float:
-        """What is found with a policy, relative to typing on."""
+        """Found with a policy, relative to typing on."""
         rows = slice(None) if places is None else places
         found, own = self.found[mode, assumption, policy][rows], self.own[assumption][rows]
         return float(found.sum() / own.sum()) if own.sum() > 0 else float("nan")

@@ -3,9 +3,9 @@
 Two numbers decide, of typing sessions on the same test searches: the difference in *found* and the ratio of
 *keystrokes*. Each is better, worse, or neither; neither if its interval holds "no difference" or if the difference is
 too small to matter (`LEAST_FOUND`; `FEWER` and `MORE`). A policy is better if it is better in one and not worse in the
-other; `mixed` if one is better in found, the other in keystrokes. Who is better in keystrokes alone must not seem to
-find less by `LEAST_FOUND`. Where neither differs, the verdict is `equal` if the whole interval of found is within ±
-`LEAST_FOUND`. Else it is `unknown`: the log is too short to tell.
+other; `mixed` if one is better in found, the other in keystrokes. Who is better in keystrokes alone must not find less
+by `LEAST_FOUND`, as far as the interval allows. Where neither differs, the verdict is `equal` if the whole interval of
+found is within ± `LEAST_FOUND`. Else it is `unknown`: the log is too short to tell.
 
 How much longer it would have to be, if as many more searches are typed again: the standard error s of a difference
 falls with the root of the number of searches. A difference d is found with 80 % power where d = (z₀.₉₇₅ + z₀.₈) s, so
@@ -51,7 +51,7 @@ NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten
 
 @dataclass(frozen=True)
 class FoundDifference:
-    """What people find more with the policy, with its interval, and the values of both policies."""
+    """The difference in found, with its interval, and the values of both policies."""
 
     value: float
     low: float
@@ -78,7 +78,7 @@ class Check:
     found: FoundDifference
     keystrokes: KeystrokeRatio
     group: str = ""
-    """What the assumptions of a kind are called together: "α from 0.5 to 1.5"; empty for one on its own."""
+    """The common name of the assumptions of a kind: "α from 0.5 to 1.5"; empty for one on its own."""
 
 
 @dataclass(frozen=True)
@@ -237,14 +237,21 @@ def better_of(policy: str, other: str, found: FoundDifference, keystrokes: Keyst
     'a'
     >>> better_of("a", "b", FoundDifference(0.03, -0.02, 0.08, 0.93, 0.9), same)
     'unknown'
+    >>> fewer = KeystrokeRatio(0.9, 0.89, 0.91)
+    >>> [better_of("a", "b", FoundDifference(0.0, -far, far, 0.9, 0.9), fewer) for far in (0.004, 0.04)]
+    ['a', 'unknown']
     """
     finds, types = _finds(found), _types(keystrokes)
     if finds * types < 0:
         return MIXED
     if finds:
         return policy if finds > 0 else other
+    if types > 0 and found.low > -LEAST_FOUND:
+        return policy
+    if types < 0 and found.high < LEAST_FOUND:
+        return other
     if types:
-        return (policy if types > 0 else other) if types * found.value > -LEAST_FOUND else UNKNOWN
+        return UNKNOWN
     return EQUAL if max(-found.low, found.high) <= LEAST_FOUND or _clear(found) else UNKNOWN
 
 
@@ -291,7 +298,7 @@ def _sentence(
         policy: f"Better than {than} for people: {numbers}",
         other: f"Worse than {than} for people: {numbers}",
         EQUAL: f"No difference that matters from {than}: {numbers}",
-        MIXED: f"Neither better nor worse than {than}: {numbers}",
+        MIXED: f"{_mixed(found)} than with {than}: {numbers}",
         UNKNOWN: f"Cannot tell whether it is better than {than}: {numbers}",
     }[better]
     if advice:
@@ -300,21 +307,23 @@ def _sentence(
 
 
 def _flip(policy: str, other: str, check: Check) -> str:
-    what = _brief(policy, other)[check.better]
+    what = _brief(policy, other, check.found)[check.better]
     than = f" than {_in_words(other)}" if check.better in (policy, other) else ""
-    return (
-        f"Not for {check.assumption}: {what}{than} ({_found(check.found)}, {_keystrokes(check.keystrokes)})."
-    )
+    return f"For {check.assumption}: {what}{than} ({_found(check.found)}, {_keystrokes(check.keystrokes)})."
 
 
-def _brief(policy: str, other: str) -> dict[str, str]:
+def _brief(policy: str, other: str, found: FoundDifference | None) -> dict[str, str]:
     return {
         policy: "better",
         other: "worse",
         EQUAL: "no difference that matters",
-        MIXED: "finds and types more, or less",
+        MIXED: _mixed(found).lower() if found else "",
         UNKNOWN: "cannot tell",
     }
+
+
+def _mixed(found: FoundDifference) -> str:
+    return "People find more but type more" if found.value > 0 else "People find less but type less"
 
 
 def _in_words(policy: str) -> str:
@@ -369,7 +378,7 @@ def in_brief(verdict: Verdict) -> str:
     >>> in_brief(judge("wayword", "popular", None))
     'cannot tell'
     """
-    return _brief(verdict.policy, verdict.other)[verdict.better]
+    return _brief(verdict.policy, verdict.other, verdict.found)[verdict.better]
 
 
 def read(folder: Path) -> dict[str, Any]:

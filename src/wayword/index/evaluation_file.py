@@ -18,7 +18,7 @@ LARGEST = 100_000
 
 
 class PolicyPoint(msgspec.Struct, forbid_unknown_fields=True):
-    """What people find and type with a policy: 1 is as much as without suggestions."""
+    """Found and keystrokes with a policy: 1 is as much as without suggestions."""
 
     policy: str
     found: float
@@ -26,7 +26,7 @@ class PolicyPoint(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class CurvePoint(msgspec.Struct, forbid_unknown_fields=True):
-    """What people find and type with the policy `wayword` and another keystroke value."""
+    """Found and keystrokes with the policy `wayword` and another keystroke value."""
 
     keystroke_value: float
     found: float
@@ -34,7 +34,7 @@ class CurvePoint(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Evaluation(msgspec.Struct, forbid_unknown_fields=True):
-    """What people find and type with each policy, in typing sessions of the test searches."""
+    """Found and keystrokes with each policy, in typing sessions of the test searches."""
 
     policies: list[PolicyPoint] = []
     curve: list[CurvePoint] = []

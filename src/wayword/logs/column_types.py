@@ -9,7 +9,7 @@ from wayword.errors import LogError
 
 @dataclass(frozen=True)
 class Kind:
-    """What a column holds, and the engine's types that can hold it; a column without any value has the type NULL."""
+    """A kind of value, and the engine's types that can hold it; a column without any value has the type NULL."""
 
     name: str
     types: frozenset[str]

@@ -45,7 +45,7 @@ FORMAT = 4
 
 @dataclass(frozen=True)
 class Task:
-    """What a step gets: the folder to fill, those of earlier stages, the reproduction, and its progress."""
+    """The arguments of a step: the folder to fill, those of earlier stages, the reproduction, and its progress."""
 
     out: Path
     at: Folders
@@ -169,7 +169,7 @@ def write_baselines(task: Task) -> Report:
 
 
 def labelled(task: Task, examples: CandidateSet, variant: str, share: float = 1.0) -> Examples:
-    """What a ranker learns from: the examples of a share of the searches, with these labels."""
+    """Training data of a ranker: the examples of a share of the searches, with these labels."""
     with tables_in(task.out) as engine:
         ranker.fill(engine, task.at, task.config.ranker.share * share)
         few = examples.of_contexts(ranker.training_contexts(engine))

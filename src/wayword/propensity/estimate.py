@@ -62,7 +62,7 @@ class Estimate:
     covariance: Floats = field(repr=False)
     """Of log p at the ranks that are not by the law."""
     notes: list[str]
-    """What was counted and assumed, in sentences."""
+    """Counts and assumptions, in sentences."""
 
     @property
     def last(self) -> int:

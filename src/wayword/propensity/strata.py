@@ -132,7 +132,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Impressions:
-    """What is estimated from: strata, the rows in them by search, and the days between the first and the last."""
+    """The data of an estimate: strata, the rows in them by search, and the days between the first and the last."""
 
     strata: Strata
     rows: Rows

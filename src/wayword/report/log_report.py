@@ -16,6 +16,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from wayword import __version__
+from wayword.completion.list_policy import ListPolicy
 from wayword.completion.policies import DEFAULT
 from wayword.engines import tables
 from wayword.engines.tables import tables_in
@@ -27,7 +28,7 @@ from wayword.report import chart
 from wayword.report.chart import Chart, Mark
 from wayword.report.estimates import estimates_of
 from wayword.report.exhibits import Column, Interval, Table, number, shown
-from wayword.report.findings import FEW_TEST, Finding, findings, percent, share
+from wayword.report.findings import Finding, findings, percent, share
 from wayword.report.html_page import environment, html_page
 from wayword.report.log_facts import LogFacts
 from wayword.report.recommended_settings import recommended, settings_file
@@ -36,7 +37,7 @@ from wayword.report.text_examples import Example, helped_and_hurt
 from wayword.report.text_gains import TextGains, text_gains
 from wayword.report.verdict import verdict_of
 from wayword.request import ANY, MODES, PREFIXED
-from wayword.serving.completer import Completer
+from wayword.serving.completer import Completer, Served
 from wayword.store.artefact import read_object, write_atomically
 from wayword.store.regular_file import read_regular
 from wayword.store.workspace import Workspace
@@ -46,6 +47,8 @@ NAMES = {DEFAULT: "Wayword", POPULAR: "most popular completion", "expected": "ex
 DRAWN_RANKS = 20
 TOLD_RANKS = (1, 2, 3, 5, 10, 20)
 LONGER = (1, 2, 4, 10)
+MOST_MERGED = 20
+"""Variants that are named."""
 LARGEST_SUMMARY = 10_000_000
 """Bytes of the summary of an A/B test."""
 SECTIONS = (
@@ -120,6 +123,8 @@ class LogReport:
     helped: list[Example]
     hurt: list[Example]
     withheld: Mapping[str, int]
+    merged: list[Row]
+    """Variants of other queries that are not withheld: query, shown_as, reason, searches; the most searched first."""
     queries: int
     index: Mapping[str, Any]
     propensities: Propensities
@@ -134,7 +139,7 @@ class LogReport:
 
     @property
     def problems(self) -> list[Finding]:
-        """What should be mended before any number is believed."""
+        """Problems that should be mended before any number is believed."""
         return [one for one in self.findings if one.level == "problem"]
 
 
@@ -164,6 +169,7 @@ def read(workspace: Workspace, ubi: Path | None = None) -> LogReport:
         sessions = sessions_of(workspace)
         estimates = {mode: estimates_of(workspace, None, mode=mode) for mode in MODES}
         curve, report = curve_of(workspace), workspace.report("completion")
+        variants = tables.read(workspace.folder("completion"), "variants").to_pylist()
         propensities = _propensities(workspace)
     helped, hurt = helped_and_hurt(gains, served)
     reasons = {
@@ -189,6 +195,7 @@ def read(workspace: Workspace, ubi: Path | None = None) -> LogReport:
         helped=helped,
         hurt=hurt,
         withheld=reasons | _by_hand(served),
+        merged=_merged(variants, served),
         queries=len(served.index.texts),
         index={"version": served.index.version, "policy": served.index.about["policy"]},
         propensities=propensities,
@@ -196,6 +203,20 @@ def read(workspace: Workspace, ubi: Path | None = None) -> LogReport:
         used=config.saved(),
         arms=_arms(ubi) if ubi else [],
     )
+
+
+def _merged(variants: list[Row], served: Served) -> list[Row]:
+    """The variants of which neither query is hidden; `run` writes the most searched first."""
+    policy = served.index.policy
+    if not isinstance(policy, ListPolicy):
+        return []
+
+    def may_be_named(text: str) -> bool:
+        return any(
+            policy.queries.shown_as[n] >= 0 and n not in served.hidden for n in served.index.numbers([text])
+        )
+
+    return [row for row in variants if may_be_named(row["query"]) and may_be_named(row["shown_as"])]
 
 
 def _by_hand(served: Any) -> dict[str, int]:
@@ -284,7 +305,7 @@ def points(value: float, digits: int = 1) -> str:
 
 
 def _values(report: LogReport) -> dict[str, Any]:
-    """What templates show beside the report itself."""
+    """The values that templates show beside the report itself."""
     value = {(row["policy"], row["metric"]): row for row in report.sessions if row["people"] == MODEL}
     marks = letters(dict.fromkeys(row["policy"] for row in report.sessions))
     return {
@@ -301,6 +322,7 @@ def _values(report: LogReport) -> dict[str, Any]:
         "next_step": _next_step(report),
         "tables": _tables(report),
         "prefixed": PREFIXED,
+        "most_merged": MOST_MERGED,
         "withheld_because": WITHHELD,
         "withheld_setting": WITHHELD_BY,
     }
@@ -359,10 +381,10 @@ def _longer(verdict: Mapping[str, Any]) -> list[tuple[str, float]]:
 
 
 def _next_step(report: LogReport) -> str:
-    """What to do next, from the verdict."""
+    """The next step that follows from the verdict."""
     verdict = report.verdict
-    if report.facts.tested >= FEW_TEST and report.problems:
-        return "mend the data as said above, and run again; until then, do not rely on this comparison."
+    if report.problems:
+        return "first mend what is said above, and run again; until then, do not rely on this comparison."
     said = {
         verdict[
             "policy"
@@ -381,7 +403,7 @@ def _next_step(report: LogReport) -> str:
 
 
 def _more_log(needed: float | None) -> str:
-    """What to do where the verdict is unknown; `needed` is how many times the clicks would tell.
+    """The next step where the verdict is unknown; `needed` is how many times the clicks would tell.
 
     >>> _more_log(33.9)
     'collect a longer log, about 34 times the clicks; until then, expect what most popular completion gives.'

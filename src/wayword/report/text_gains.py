@@ -133,7 +133,7 @@ def _texts_wanted(sessions: Sessions, named: NDArray[np.bool_]) -> list[str]:
 
 @dataclass(frozen=True)
 class Steps:
-    """What a policy's list does at each keystroke of each session, for those who come there."""
+    """The effect of a policy's list at each keystroke of each session, on those who come there."""
 
     taken: Floats
     found: Floats

@@ -44,7 +44,7 @@ class CompletionResponse(msgspec.Struct):
 
 
 class Error(msgspec.Struct):
-    """What was found, what was expected, what to do."""
+    """An error: what was found, what was expected, what to do."""
 
     error: str
 

@@ -47,7 +47,7 @@ class World:
 
 @dataclass(frozen=True)
 class Pages:
-    """What searches showed: a row per search, a column per rank."""
+    """Result pages as shown: a row per search, a column per rank."""
 
     query: Integers
     period: Integers

@@ -22,7 +22,7 @@ from wayword.logs.ubi.schema import Event, Query, json_structure
 from wayword.progress import Progress
 
 _WRAPPERS = {"index": "JSON", "create": "JSON", "_source": "JSON"}
-"""What a bulk file or an export has around a record."""
+"""Fields that a bulk file or an export puts around a record."""
 _STRUCTURE = json.dumps({**json_structure(Query), **json_structure(Event), **_WRAPPERS})
 _MILLISECONDS = "TRY_CAST(r.timestamp AS DOUBLE)"
 _INSTANT = "coalesce(TRY_CAST(r.timestamp AS TIMESTAMPTZ), TRY_CAST(upper(r.timestamp) AS TIMESTAMPTZ))"

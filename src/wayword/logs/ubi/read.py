@@ -56,7 +56,7 @@ class UbiLog:
 
     @property
     def impressions(self) -> Path | None:
-        """What each search showed, if the records say so."""
+        """The impressions of each search, if the records have them."""
         return self.folder / _IMPRESSIONS if self.report["impressions"] else None
 
     @property
