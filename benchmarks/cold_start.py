@@ -134,7 +134,7 @@ def main() -> None:
     parser.add_argument("--clicks", type=int, default=5000)
     parser.add_argument("--logs", type=int, default=3)
     parser.add_argument("--first", type=int, default=0, help="seed of the first log")
-    parser.add_argument("--propose", type=int, nargs="*", default=[100, 1000])
+    parser.add_argument("--propose", type=int, nargs="*", default=[300])
     parser.add_argument("--keep", type=Path, help="folder for logs and workspaces")
     asked = parser.parse_args()
     world, ways = open_world(WORLD, depth=100), ways_of(asked.propose)
