@@ -156,6 +156,9 @@ def test_the_command_applies_it_and_evaluates_what_is_left(shops: Shops, tmp_pat
     assert done.code == 0, done.err
     assert "nothing available 1" in done.err
     assert served(Workspace.open(out)) == served(shops.some)
+    refused = wayword("index", out, "--documents", shops.documents("all"), "--versions")
+    assert refused.code == 2
+    assert "builds no index" in refused.err
     assert wayword("evaluate", out).code == 0
     found = Workspace.open(out)
     assert found.report("estimates")["test searches with a click"] < before

@@ -38,12 +38,18 @@ def index(
     An earlier version: `wayword index workspace --use 0123456789abcdef`
     """
     from wayword.config import Config
+    from wayword.errors import WaywordError
     from wayword.index import versions as index_versions
     from wayword.index.versions import ROOT
     from wayword.pipeline import index_of, with_availability
     from wayword.progress import Bars
     from wayword.store.workspace import Workspace
 
+    if documents is not None and (versions or use is not None):
+        raise WaywordError(
+            f"Found --documents {documents} with {'--versions' if versions else '--use'}, which builds no index; "
+            "leave one of them out."
+        )
     opened = Workspace.open(workspace)
     root = opened.path / ROOT
     if versions:
