@@ -35,7 +35,7 @@ class KnownWorld:
     """The queries with how often the training log has them, and the texts that the test searches show."""
 
     texts: list[str]
-    popularity: NDArray[np.int64]
+    popularity: NDArray[np.float64]
     typed: list[str]
     searches: NDArray[np.int64]
     """How many test searches showed each typed text."""

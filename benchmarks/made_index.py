@@ -248,7 +248,7 @@ def _retriever(
         DemandGraph(WeightedRows.from_matrix(rates), returned, many),
         prefix_probability=probability.astype(np.float32),
         own_utility=own.astype(np.float32),
-        popularity=asked.popularity,
+        popularity=asked.popularity.astype(np.float64),
         threads=threads(),
     )
 

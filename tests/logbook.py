@@ -25,6 +25,7 @@ def load(engine: Engine, searches: Sequence[Search], rankings: Rankings, p: Prop
             "search": pa.array(places, pa.int64()),
             "query": pa.array([s.query for s in searches], pa.int32()),
             "split": pa.array([s.split for s in searches], pa.string()),
+            "recency": pa.array([1.0] * len(searches)),
         },
         "numbered_clicks": {
             "search": pa.array([place for place, _ in clicks], pa.int64()),

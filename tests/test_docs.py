@@ -165,6 +165,13 @@ def test_the_example_of_propensity_gives_what_the_page_says() -> None:
     assert check_examples(ROOT / "docs/propensity.md") == 8
 
 
+def test_the_example_of_recency_gives_what_the_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert check_examples(ROOT / "docs/recency.md") == 10
+
+
 def test_the_prior_of_acceptance_is_what_the_page_says() -> None:
     page = ROOT / "docs/acceptance.md"
     assert check_examples(page) == 7

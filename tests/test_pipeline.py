@@ -39,6 +39,7 @@ from wayword.pipeline import load_policies, with_paper
 from wayword.plan import Inputs
 from wayword.progress import Progress
 from wayword.propensity import stage as propensity
+from wayword.rankings import availability
 from wayword.rankings import stage as rankings
 from wayword.serving.completer import Completer
 from wayword.serving.policy_completer import PolicyCompleter
@@ -163,6 +164,7 @@ def hollow(monkeypatch: pytest.MonkeyPatch) -> None:
         ranker,
         estimates,
         log_worth,
+        availability,
     ):
         monkeypatch.setattr(module, "write", write)
     monkeypatch.setattr(index, "_write", write)
@@ -201,6 +203,11 @@ def test_a_changed_file_reruns_the_stages_that_depend_on_it_and_no_other(
         file.write_text("a\n")
     recorder = Recorder()
 
+    def expected(*stages: str) -> list[str]:
+        """What is available is looked up where documents are given."""
+        after = ["availability"] if "documents" in files else []
+        return [made for stage in stages for made in (stage, *(after if stage == "rankings" else []))]
+
     def made() -> list[str]:
         named = {name: str(files[name]) for name in ("acceptance", "variants") if name in files}
         tables = {"retriever": {"model": "popular"}, "evaluation": {"compare": COMPARED}, "completion": named}
@@ -215,13 +222,13 @@ def test_a_changed_file_reruns_the_stages_that_depend_on_it_and_no_other(
         )
         return recorder.made
 
-    assert made() == list(STAGES)
+    assert made() == expected(*STAGES)
     assert made() == []
     files[changed].write_text("b\n")
-    assert made() == list(FILES[changed])
+    assert made() == expected(*FILES[changed])
     files.pop(changed)
     if changed not in ("log", "rankings"):
-        assert made() == list(FILES[changed])
+        assert made() == expected(*FILES[changed])
 
 
 def test_another_log_gives_what_it_gives_in_a_new_folder(
@@ -241,6 +248,10 @@ def test_the_table_above_names_every_setting_that_this_install_can_change() -> N
     known = {f"{table}.{name}" for table, values in Config().saved().items() for name in values}
     elsewhere = {"log.split", "rankings.ranker", "rankings.depth", "retriever.model", "features.encoder"}
     elsewhere |= {"propensity.source", "propensity.file"}  # tests/propensity/test_propensity_source.py
+    elsewhere |= {
+        "log.half_life_days",
+        "rankings.propose",
+    }  # test_recency.py, rankings/test_proposed_queries.py
     assert known - elsewhere <= set(RERUN)
 
 

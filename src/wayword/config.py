@@ -26,6 +26,7 @@ KeystrokeValue = Annotated[float, Meta(ge=0.0, le=100.0)]
 Ratio = Annotated[float, Meta(ge=1e-9)]
 Seed = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
+TenThousandOrNone = Annotated[int, Meta(ge=0, le=10_000)]
 TenThousand = Annotated[int, Meta(ge=1, le=10_000)]
 Thousand = Annotated[int, Meta(ge=1, le=1000)]
 Weight = Annotated[float, Meta(ge=1.0)]
@@ -36,10 +37,12 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LogConfig(Table, frozen=True):
-    """[log]: how searches are split."""
+    """[log]: how searches are split, and how much old ones weigh."""
 
-    split: Literal["hash", "time"] = "hash"
-    """How searches are dealt to retriever, ranker and test: by md5 of the search id, or by time (oldest first)."""
+    split: Literal["auto", "hash", "time"] = "auto"
+    """How searches are dealt to retriever, ranker and test: by md5 of the id, or by time; `auto`: by time if given."""
+    half_life_days: Annotated[float, Meta(ge=0.0, le=100_000.0)] = 0.0
+    """A search this many days older than the newest weighs half as much in all that is learned (0: as much)."""
     retriever_share: Share = 0.6
     """Share of the searches that train the retriever."""
     ranker_share: Share = 0.3
@@ -66,6 +69,8 @@ class RankingsConfig(Table, frozen=True):
     """Which ranker answers when a document table is given instead of a rankings table."""
     depth: TenThousand = 100
     """Number of documents collected per query from that ranker."""
+    propose: TenThousandOrNone = 0
+    """Most queries that are proposed from titles and attributes of the documents, for that ranker (0: none)."""
     on_mismatch: Literal["logged", "error", "drop"] = "logged"
     """A click whose logged rank is not the table's: keep it (the denominator is the logged rank), stop, or drop it."""
     max_unexplained: Share = 0.2

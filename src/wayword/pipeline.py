@@ -16,7 +16,15 @@ from wayword.evaluation import stage as estimates
 from wayword.index.build import build as build_index
 from wayword.index.index import ABOUT
 from wayword.index.versions import ROOT, current
-from wayword.plan import WORTH, Inputs, estimates_stage, evaluated_again, learning_stages, supplied
+from wayword.plan import (
+    WORTH,
+    Inputs,
+    availability_stage,
+    estimates_stage,
+    evaluated_again,
+    learning_stages,
+    supplied,
+)
 from wayword.progress import Progress
 from wayword.rankings import document_ranker
 from wayword.rankings.document_ranker import DocumentRanker
@@ -24,6 +32,7 @@ from wayword.report.page_evaluation import evaluation_of
 from wayword.simulation.people_log import simulate_people as simulate_people_of_world
 from wayword.simulation.simulate import simulate as simulate_world
 from wayword.store.artefact import read_object, report_of
+from wayword.store.input_file import InputFile
 from wayword.store.stage import Folders, Stage
 from wayword.store.workspace import Workspace, building
 
@@ -44,23 +53,26 @@ def run(
     completions: Path | str | None = None,
     impressions: Path | str | None = None,
     first_rank: int = 1,
+    queries: Path | str | None = None,
     paper: bool = False,
     reporter: Progress | None = None,
 ) -> Workspace:
     """Run every stage whose inputs have changed and return the workspace.
 
     `rankings` is an exported table (query, document, rank); without it, the embedded ranker named in `[rankings]`
-    answers over `documents` (document, title). `judged` reads the log as graded judgments (query, document, grade).
+    answers over `documents` (document, title). A document whose column `available` is false counts nowhere. `judged`
+    reads the log as graded judgments (query, document, grade).
     `truth`, from a simulated world, adds the ceiling to the estimates. `completions` are lists that people were shown
     (docs/acceptance.md): a search whose query was taken from one counts for what it probably intended. `impressions`
     (search_id, query, document, rank, clicked) are what each search showed, with ranks from `first_rank`: with
-    `[propensity] source = "log"`, p is estimated from them. `paper` trains the paper's policies too, and compares with
-    them.
+    `[propensity] source = "log"`, p is estimated from them. `queries` (a table with the column query) are further ones
+    that may be suggested: the embedded ranker answers for them, or the rankings have them. `paper` trains the paper's
+    policies too, and compares with them.
     """
     settings = config if isinstance(config, Config) else Config.load(config)
     settings = with_paper(settings) if paper else settings
     reporter = reporter or Progress()
-    _check_given(rankings, documents)
+    _check_given(rankings, documents, settings)
     if judged and completions is not None:
         raise ConfigError("Found judgments and lists shown; only a click log can be joined with lists shown.")
     if judged and impressions is not None:
@@ -83,12 +95,13 @@ def run(
         completions=completions,
         impressions=impressions,
         first_rank=first_rank,
+        queries=queries,
     )
     planned = stages_before_index(settings, inputs, reporter)
     with building(out, reporter) as build:
         for name, stage in planned.items():
             folder = build.stage(name, stage)
-            if name == WORTH and name in build.made and (said := report_of(folder).get("sentence")):
+            if name in build.made and (said := report_of(folder).get("sentence")):
                 reporter.note(said)
         version, made = index_of(build.workspace(settings.saved()), settings, reporter, current=False)
         build.made += made
@@ -105,6 +118,7 @@ def check(
     *,
     out: Path | str,
     documents: Path | str | None = None,
+    queries: Path | str | None = None,
     config: Config | Path | str | None = None,
     lenient: bool = False,
     reporter: Progress | None = None,
@@ -115,8 +129,8 @@ def check(
     """
     settings = config if isinstance(config, Config) else Config.load(config)
     reporter = reporter or Progress()
-    _check_given(rankings, documents)
-    inputs = Inputs.at(log, rankings, documents, lenient=lenient)
+    _check_given(rankings, documents, settings)
+    inputs = Inputs.at(log, rankings, documents, lenient=lenient, queries=queries)
     planned = stages_before_index(settings, inputs, reporter)
     with building(out, reporter) as build:
         for name in ("log", "rankings", "propensity", WORTH):
@@ -124,10 +138,16 @@ def check(
     return report_of(folder)
 
 
-def _check_given(rankings: Path | str | None, documents: Path | str | None) -> None:
+def _check_given(rankings: Path | str | None, documents: Path | str | None, settings: Config) -> None:
     if rankings is None and documents is None:
         raise ConfigError(
             "Found neither rankings nor documents; give a rankings table, or documents for the embedded ranker."
+        )
+    if settings.rankings.propose and rankings is not None:
+        raise ConfigError(
+            f"Found rankings.propose = {settings.rankings.propose} and exported rankings; a proposed query needs "
+            "results, which only the embedded ranker gives. Leave out the rankings or set propose = 0; what your "
+            "engine's rankings have results for is suggested without it."
         )
 
 
@@ -147,6 +167,17 @@ def evaluate(workspace: Workspace, reporter: Progress) -> Workspace:
         workspace = build.finish(workspace.manifest["settings"])
     evaluation_of(workspace, served=read_object(version / ABOUT)["policy"]).save(root)
     return workspace
+
+
+def with_availability(workspace: Workspace, documents: Path | str, reporter: Progress) -> Workspace:
+    """Take from a document table which documents can be had (column `available`), and learn nothing; returns the
+    workspace, whose index is still the old one."""
+    stages = availability_stage(InputFile(Path(documents)), needed=True)
+    with building(workspace.path, reporter) as build:
+        build.reuse(workspace, *(name for name in workspace.manifest["stages"] if name not in stages))
+        for name, stage in stages.items():
+            build.stage(name, stage)
+        return build.finish(workspace.manifest["settings"])
 
 
 def with_paper(settings: Config) -> Config:

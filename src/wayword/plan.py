@@ -30,6 +30,7 @@ from wayword.logs import impressions_stage as impressions
 from wayword.logs import stage as log
 from wayword.progress import Progress
 from wayword.propensity import stage as propensity
+from wayword.rankings import availability
 from wayword.rankings import stage as rankings_stage
 from wayword.rankings.document_ranker import RANKERS, DocumentRanker
 from wayword.serving.served_policy import ServedPolicy, served_by
@@ -49,7 +50,7 @@ SUPPLIED = ("rankings", "contexts", "propensity")
 class Inputs:
     """The files that a run reads, and how: `judged` reads the log as graded judgments, `lenient` drops clicks that do
     not match the rankings, `truth` is the true distribution of a simulated world, `completions` are lists shown,
-    `impressions` what each search showed, with ranks from `first_rank`."""
+    `impressions` what each search showed, with ranks from `first_rank`; `queries` are further ones to suggest."""
 
     log: InputFile
     rankings: InputFile | None = None
@@ -60,6 +61,7 @@ class Inputs:
     completions: InputFile | None = None
     impressions: InputFile | None = None
     first_rank: int = 1
+    queries: InputFile | None = None
 
     @classmethod
     def at(
@@ -74,13 +76,16 @@ class Inputs:
         completions: Path | str | None = None,
         impressions: Path | str | None = None,
         first_rank: int = 1,
+        queries: Path | str | None = None,
     ) -> "Inputs":
         """Open the files at these paths."""
-        exported, described, law, lists, shown = (
+        exported, described, law, lists, shown, further = (
             InputFile(Path(path)) if path is not None else None
-            for path in (rankings, documents, truth, completions, impressions)
+            for path in (rankings, documents, truth, completions, impressions, queries)
         )
-        return cls(InputFile(Path(log)), exported, described, law, judged, lenient, lists, shown, first_rank)
+        return cls(
+            InputFile(Path(log)), exported, described, law, judged, lenient, lists, shown, first_rank, further
+        )
 
     def digest(self, file: InputFile | None) -> str | None:
         """The hash of a file's content."""
@@ -115,7 +120,8 @@ def learning_stages(
         "rankings": Stage(
             {
                 "rankings file": inputs.digest(inputs.rankings),
-                "documents file": inputs.digest(inputs.documents),
+                "documents file": availability.digest_without(inputs.documents) if inputs.documents else None,
+                "queries file": inputs.digest(inputs.queries),
                 "lenient": inputs.lenient,
                 "judged": inputs.judged,
                 **settings.of_stage("rankings"),
@@ -126,6 +132,7 @@ def learning_stages(
                 settings.rankings,
                 exported=inputs.rankings,
                 documents=inputs.documents,
+                queries=inputs.queries,
                 rankers=rankers,
                 judged=inputs.judged,
                 lenient=inputs.lenient,
@@ -133,8 +140,9 @@ def learning_stages(
                 progress=reporter,
             ),
             after=("log",),
-            files=tuple(file for file in (inputs.rankings, inputs.documents) if file),
+            files=tuple(file for file in (inputs.rankings, inputs.documents, inputs.queries) if file),
         ),
+        **(availability_stage(inputs.documents) if inputs.documents else {}),
         "contexts": Stage(
             settings.of_stage("prefixes"),
             lambda new, at: contexts.write(new, at, settings.prefixes),
@@ -178,6 +186,18 @@ def learning_stages(
             after=(*supplied(inputs), "demand"),
             files=tuple(file for file in (model, corrections, inputs.completions) if file),
         ),
+    }
+
+
+def availability_stage(documents: InputFile, *, needed: bool = False) -> dict[str, Stage]:
+    """Which documents can be had; no stage that learns comes after it."""
+    return {
+        availability.STAGE: Stage(
+            {"documents file": documents.digest},
+            lambda new, at: availability.write(new, at, documents, needed=needed),
+            after=("rankings",),
+            files=(documents,),
+        )
     }
 
 
@@ -231,6 +251,8 @@ def estimates_stage(
     """
     if inputs.impressions:
         after = (*after, "impressions")
+    if inputs.documents:
+        after = (*after, availability.STAGE)
     depends = {
         "truth file": inputs.digest(inputs.truth),
         "measure": asdict(evaluation_measure(settings, inputs.judged)),
@@ -289,9 +311,9 @@ def evaluated_again(
         return None
     depends = {name: value for name, value in known.items() if name != "served"}
     ceilings = workspace.folder("estimates")
-    return served_evaluation(
-        settings, depends, tuple(report["after"]), reporter, load, served, ceilings=ceilings
-    )
+    optional = [stage for stage in (availability.STAGE,) if stage in workspace.manifest["stages"]]
+    after = tuple(dict.fromkeys([*report["after"], *optional]))
+    return served_evaluation(settings, depends, after, reporter, load, served, ceilings=ceilings)
 
 
 def _identity(served: Path | None, settings: Config) -> dict[str, str]:

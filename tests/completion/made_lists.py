@@ -84,7 +84,7 @@ def made_universe(seed: int = 0, texts: list[str] = TEXTS) -> Universe:
         DemandGraph(demand, exposure, n),
         prefix_probability=np.ones(n, np.float32),
         own_utility=own,
-        popularity=np.ones(n, np.int64),
+        popularity=np.ones(n),
     )
     each = np.arange(n, dtype=np.int32)
     words, spelling = QueryWords.of(texts), retriever.matcher.spelling

@@ -125,7 +125,13 @@ def small_log(engine: Engine) -> None:
     engine.load(
         "numbered_searches",
         pa.table(
-            {"search": [0, 1], "search_id": ["0", "1"], "split": ["retriever", "ranker"], "query": [0, 1]}
+            {
+                "search": [0, 1],
+                "search_id": ["0", "1"],
+                "split": ["retriever", "ranker"],
+                "query": [0, 1],
+                "recency": [1.0, 1.0],
+            }
         ),
     )
     engine.load(
@@ -155,7 +161,7 @@ def test_a_click_counts_for_the_intended_query_as_its_own_page_would_have_given_
         ("ranker", 1): 1.0,
     }
     plain = read(engine, "unbiased")
-    assert plain.searches.column_names == ["split", "query"]
+    assert plain.searches["weight"].to_pylist() == [1.0, 1.0]
 
 
 def test_the_command_counts_what_was_issued_also_where_a_run_has_counted_what_was_intended(

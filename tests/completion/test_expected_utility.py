@@ -54,7 +54,7 @@ def made(
         if prefix_probability is None
         else np.array(prefix_probability, np.float32),
         own_utility=(demand * exposed).sum(axis=1).astype(np.float32),
-        popularity=np.array(popularity if popularity is not None else [1] * len(texts), np.int64),
+        popularity=np.array(popularity if popularity is not None else [1] * len(texts), np.float64),
         recorded=recorded,
         documents_in=documents_in,
         queries_in=queries_in,

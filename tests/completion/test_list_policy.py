@@ -327,7 +327,7 @@ def test_texts_of_the_same_prefix_group_have_the_same_list(mode: str, policy: Li
 
 
 def test_a_larger_keystroke_value_never_takes_more_keystrokes(policy: ListPolicy) -> None:
-    queries = np.repeat(np.arange(len(QUERIES)), policy.retriever.popularity // 10).astype(np.int64)
+    queries = np.repeat(np.arange(len(QUERIES)), policy.retriever.popularity.astype(np.int64) // 10)
     keystrokes = Keystrokes.of([QUERIES[query] for query in queries.tolist()])
     typed = []
     for value in (0.0, 0.2, 0.8, 3.0, 10.0):

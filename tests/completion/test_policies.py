@@ -172,7 +172,7 @@ def test_blocks_of_contexts_give_the_same(
 
 def test_random_is_uniform_and_follows_seed_prefix_and_extra_columns() -> None:
     texts = [f"q{i}" for i in range(5)]
-    retriever = PopularRetriever(texts, np.arange(1, 6))
+    retriever = PopularRetriever(texts, np.arange(1.0, 6.0))
     n = 2000
     contexts = pa.table({"prefix": ["q"] * n, "place": list(range(n))})
     for seed in (0, 1):

@@ -187,3 +187,17 @@ def test_a_log_without_a_click_says_nothing(small_world: Small) -> None:
     assert not found.relevance.any()
     for choice in (Shrinkage(shape) for shape in SHAPES):
         assert np.abs(found.demand(pairs, choice)).max() < 1e-9
+
+
+def test_an_old_click_counts_as_much_as_it_is_recent() -> None:
+    pairs = Observations.of(csr_array(np.array([[1.0, 0.5]])), clicked())
+    new, none = (
+        Posterior(np.array([clicks, 0.0]), np.full(2, 0.5), np.array([3.0])) for clicks in (2.0, 0.0)
+    )
+    old = Posterior(new.clicks, new.relevance, new.query_rate, np.array([0.25, 0.0]))
+    for shrinkage in (Shrinkage(0.3, 1.5), Shrinkage(10.0), Shrinkage(POOLED, 0.5)):
+        now, never, then = (posterior.demand(pairs, shrinkage)[0] for posterior in (new, none, old))
+        assert then == pytest.approx(0.25 * now + 0.75 * never)
+    scores = old.log_likelihoods(pairs, np.array([1.0, 2.0]))
+    for shrinkage, score in scores.items():
+        assert score == log_likelihood(old.demand(pairs, shrinkage), pairs, np.array([1.0, 2.0]))

@@ -8,6 +8,7 @@ import pytest
 from inputs import Row, built, click, refused, write
 from wayword.config import LogConfig
 from wayword.engines import Engine
+from wayword.logs import log
 from wayword.logs.splits import SPLITS
 
 IDS = [*map(str, range(300)), "ü 😀", "it's", " x "]
@@ -79,3 +80,26 @@ def test_times_that_are_missing_or_unreadable_are_refused(engine: Engine, tmp_pa
 
 def test_the_default_shares_are_those_of_the_paper() -> None:
     assert (LogConfig().retriever_share, LogConfig().ranker_share) == (0.6, 0.3)
+
+
+def how(engine: Engine, tmp_path: Path, rows: list[Row], **config: Any) -> tuple[str, dict[str, str]]:
+    path = write(tmp_path / "log.parquet", rows)
+    built_log = log.build(engine, path, LogConfig(**config))
+    searches = engine.arrow("SELECT search_id, split FROM searches ORDER BY search").to_pylist()
+    return str(built_log.report["split"]), {row["search_id"]: row["split"] for row in searches}
+
+
+def test_by_default_the_split_is_by_time_where_every_row_has_one(engine: Engine, tmp_path: Path) -> None:
+    rows = [click(n, search_id=f"s{n}", time=time) for n, time in enumerate(TIMES["timestamps"])]
+    said, found = how(engine, tmp_path, rows)
+    assert said == "by time: the newest searches are the test"
+    assert found == splits(engine, tmp_path, rows, split="time")
+    said, found = how(engine, tmp_path, rows, split="hash")
+    assert said == "by md5 of the search id"
+    assert found == {f"s{n}": slow_split(f"s{n}") for n in range(len(rows))}
+    rows[3]["time"] = "soon"
+    said, found = how(engine, tmp_path, rows)
+    assert said == "by md5 of the search id, as the log has 1 times that cannot be read"
+    assert found == {f"s{n}": slow_split(f"s{n}") for n in range(len(rows))}
+    said, _ = how(engine, tmp_path, [click(n) for n in range(3)])
+    assert said == "by md5 of the search id, as the log has no column `time`"

@@ -162,8 +162,13 @@ def run(
     documents: Annotated[
         Path | None,
         typer.Option(
-            help="Document table (document, title): titles to show; ranked by BM25 without rankings."
+            help="Document table (document, title, available): titles to show, what is in stock; ranked by BM25 "
+            "without rankings."
         ),
+    ] = None,
+    queries: Annotated[
+        Path | None,
+        typer.Option(help="Further queries that may be suggested: a table with the column query."),
     ] = None,
     config: Annotated[
         Path | None, typer.Option(help="Settings (TOML); `wayword config` prints them all.")
@@ -216,7 +221,14 @@ def run(
         )
         with Bars(stderr()).shown() as bars:
             worth = check_log(
-                log, rankings, out=out, documents=documents, config=config, lenient=lenient, reporter=bars
+                log,
+                rankings,
+                out=out,
+                documents=documents,
+                queries=queries,
+                config=config,
+                lenient=lenient,
+                reporter=bars,
             )
         typer.echo(worth["sentence"])
         return
@@ -231,6 +243,7 @@ def run(
             lenient=lenient,
             truth=truth,
             completions=completions,
+            queries=queries,
             impressions=impressions,
             first_rank=first_rank,
             paper=paper,

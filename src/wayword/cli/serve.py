@@ -16,6 +16,12 @@ def index(
         Path | None,
         typer.Option(help="Settings (TOML), of which [index] is used. [default: those of the workspace]"),
     ] = None,
+    documents: Annotated[
+        Path | None,
+        typer.Option(
+            help="Document table (document, available): what is not available is left out from now on."
+        ),
+    ] = None,
     use: Annotated[
         str | None, typer.Option(metavar="VERSION", help="Serve this version; build nothing.")
     ] = None,
@@ -27,15 +33,23 @@ def index(
 
     With other settings: `wayword index workspace --config wayword.toml`
 
+    What is in stock has changed: `wayword index workspace --documents documents.parquet`
+
     An earlier version: `wayword index workspace --use 0123456789abcdef`
     """
     from wayword.config import Config
+    from wayword.errors import WaywordError
     from wayword.index import versions as index_versions
     from wayword.index.versions import ROOT
-    from wayword.pipeline import index_of
+    from wayword.pipeline import index_of, with_availability
     from wayword.progress import Bars
     from wayword.store.workspace import Workspace
 
+    if documents is not None and (versions or use is not None):
+        raise WaywordError(
+            f"Found --documents {documents} with {'--versions' if versions else '--use'}, which builds no index; "
+            "leave one of them out."
+        )
     opened = Workspace.open(workspace)
     root = opened.path / ROOT
     if versions:
@@ -49,6 +63,8 @@ def index(
     else:
         settings = Config.load(config) if config else opened.config
         with Bars(stderr()).shown() as bars:
+            if documents is not None:
+                opened = with_availability(opened, documents, bars)
             index_of(opened, settings, bars)
         print_withheld(index_versions.current(root))
     typer.echo(f"The current version is {index_versions.current(root).name}.", err=True)

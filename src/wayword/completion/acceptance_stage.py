@@ -44,7 +44,7 @@ def write(out: Path, at: Folders, completions: InputFile, progress: Progress) ->
     with tables_in(out) as engine:
         universe = _universe(engine, at)
         lists = training_lists(engine, at, completions, universe.texts)
-    issued = universe.retriever.popularity.astype(np.float64)
+    issued = universe.retriever.popularity
     learned = learn(lists, universe, issued, logged, progress)
     learned.model.save(out / MODEL, learned.details())
     pq.write_table(_numbered(learned, searches), out / f"{INTENDED}.parquet", compression="zstd")
@@ -74,7 +74,7 @@ def _universe(engine: Engine, at: Folders) -> Universe:
     texts, n = queries["text"].to_pylist(), queries.num_rows
     returned = np.bincount(shown.values, minlength=n) > 0
     pages = pages_by_rank(shown, n)
-    searches = popularity(at["rankings"], "retriever", "ranker")
+    searches = popularity(at["rankings"], "retriever", "ranker", weighted=False)
     wanted = WeightedRows(
         pages.offsets, pages.values, pages.weights * np.maximum(searches, 1)[pages.owner].astype(np.float32)
     )
@@ -86,8 +86,10 @@ def _universe(engine: Engine, at: Folders) -> Universe:
         own_utility=np.bincount(pages.owner, pages.weights * wanted.weights, minlength=n).astype(np.float32),
         popularity=searches,
     )
-    variants = Variants.of(texts, searches, pages, returned)
-    suggested = SuggestedQueries.of(texts, retriever.matcher.spelling, pages, searches, variants)
+    variants = Variants.of(texts, searches.astype(np.int64), pages, returned)
+    suggested = SuggestedQueries.of(
+        texts, retriever.matcher.spelling, pages, searches.astype(np.int64), variants
+    )
     return Universe.of(retriever, suggested)
 
 

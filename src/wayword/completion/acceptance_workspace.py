@@ -3,7 +3,6 @@
 import tempfile
 from pathlib import Path
 
-import numpy as np
 import pyarrow.compute as pc
 
 from wayword.completion import shown_lists
@@ -35,7 +34,7 @@ def learn_from(
     searches = tables.read(workspace.folder("rankings"), "numbered_searches")
     lists = lists.in_log(searches).agreeing()
     logged = searches.filter(pc.not_equal(searches["split"], "test"))["search_id"].combine_chunks()
-    issued = popularity(workspace.folder("rankings"), "retriever", "ranker").astype(np.float64)
+    issued = popularity(workspace.folder("rankings"), "retriever", "ranker", weighted=False)
     return learn(lists, universe, issued, logged, progress)
 
 

@@ -36,17 +36,17 @@ class Candidates:
         score: NDArray[np.float32],
         source: NDArray[np.int8] | None = None,
         *,
-        popularity: NDArray[np.int64] | None = None,
+        popularity: NDArray[np.float64] | None = None,
     ) -> "Candidates":
         """Sort arbitrary rows into the order stated above; given the `popularity` of all queries, ties go to the more
         searched one, then to the lower number.
 
-        >>> both = np.array([1, 0], np.int32)
-        >>> tied = Candidates.sorted(np.zeros(2, np.int32), both, np.ones(2, np.float32), popularity=np.array([3, 9]))
+        >>> both, searched = np.array([1, 0], np.int32), np.array([3.0, 9.0])
+        >>> tied = Candidates.sorted(np.zeros(2, np.int32), both, np.ones(2, np.float32), popularity=searched)
         >>> tied.query.tolist()
         [1, 0]
         """
-        searched = np.zeros(len(query), np.int64) if popularity is None else popularity[query]
+        searched = np.zeros(len(query)) if popularity is None else popularity[query]
         return cls(context, query, score, source).take(np.lexsort((query, -searched, -score, context)))
 
     @classmethod

@@ -25,17 +25,25 @@ class Affinity:
     factors: dict[str, NDArray[np.float32]]
 
     @classmethod
-    def fit(cls, contexts: pa.Table, owner: NDArray[np.integer], owners: int, strength: float) -> "Affinity":
-        """Fit to the context and the document (or query) of each search; the prior counts as `strength` searches."""
+    def fit(
+        cls,
+        contexts: pa.Table,
+        owner: NDArray[np.integer],
+        owners: int,
+        strength: float,
+        weight: NDArray[np.float64] | None = None,
+    ) -> "Affinity":
+        """Fit to the context and the document (or query) of each search, which counts as `weight`; the prior counts as
+        `strength` searches."""
         known = ContextColumns.fit(contexts).categories
         values, factors = {}, {}
         for column, names in known.items():
             kept = names[: max(LARGEST // max(owners, 1), 1)]
             place = pc.index_in(contexts[column].cast(pa.string()), value_set=pa.array(kept, pa.string()))
             place = place.fill_null(len(kept)).to_numpy().astype(np.int64)
-            counts = np.bincount(place * owners + owner, minlength=(len(kept) + 1) * owners)
+            counts = np.bincount(place * owners + owner, weight, minlength=(len(kept) + 1) * owners)
             counts = counts.reshape(len(kept) + 1, owners).astype(np.float64)
-            share = counts.sum(axis=1, keepdims=True) / max(counts.sum(), 1.0)
+            share = counts.sum(axis=1, keepdims=True) / (counts.sum() or 1.0)
             factor = (counts + strength * share) / (counts.sum(axis=0) + strength) / np.maximum(share, 1e-12)
             factor[-1] = 1.0
             values[column], factors[column] = kept, factor.astype(np.float32)

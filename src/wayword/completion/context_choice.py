@@ -30,7 +30,7 @@ class ContextClicks:
 
     contexts: pa.Table
     training: pa.Table
-    """split, query, document, context."""
+    """split, query, recency, document, context."""
     held_out: pa.Table
     """context, document, ips_weight."""
 
@@ -43,7 +43,7 @@ class ContextClicks:
         """
         training = engine.arrow(
             """
-            SELECT s.split, s.query, c.document, i.context FROM numbered_clicks AS c
+            SELECT s.split, s.query, s.recency, c.document, i.context FROM numbered_clicks AS c
             JOIN numbered_searches AS s ON s.search = c.search
             JOIN (SELECT search, min(context) AS context FROM instances GROUP BY search) AS i ON i.search = c.search
             WHERE s.split <> 'test' AND c.weight > 0 ORDER BY c.search, c.document
@@ -69,7 +69,8 @@ class ContextClicks:
         chosen = self.training.filter(pc.is_in(self.training["split"], value_set=pa.array(splits)))
         columns = self.contexts.drop_columns([PREFIX]).take(chosen["context"].combine_chunks())
         owner, owners = ("document", graph.documents) if kind == DOCUMENTS_IN else ("query", graph.universe)
-        return Affinity.fit(columns, chosen[owner].to_numpy(), owners, strength)
+        recency = chosen["recency"].to_numpy()
+        return Affinity.fit(columns, chosen[owner].to_numpy(), owners, strength, recency)
 
 
 def choose(

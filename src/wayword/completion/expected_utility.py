@@ -135,7 +135,7 @@ class ExpectedUtilityRetriever:
         *,
         prefix_probability: NDArray[np.float32],
         own_utility: NDArray[np.float32],
-        popularity: NDArray[np.int64],
+        popularity: NDArray[np.float64],
         recorded: RecordedPrefixes | None = None,
         documents_in: Affinity | None = None,
         queries_in: Affinity | None = None,
@@ -162,7 +162,7 @@ class ExpectedUtilityRetriever:
         o is what a search for q̄ finds, relative to the average search. Where it is next to nothing, û is a ratio of
         two numbers near 0.
         """
-        searches = self.popularity.astype(np.float64)
+        searches = self.popularity
         own = np.where(searches > 0, self.own_utility, 0).astype(np.float64)
         doubt = DOUBT * own.sum() / max(searches.sum(), 1e-12) * searches
         return np.divide(own, own + doubt, out=np.ones(len(own)), where=own + doubt > 0).astype(np.float32)
@@ -367,12 +367,12 @@ def documents_followed(intents: Intents) -> NDArray[np.int64]:
     return np.where(intents.source == _SOURCE["exact"], LIVE_DOCUMENTS, GUESSED_DOCUMENTS)
 
 
-def largest(values: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+def largest(values: NDArray[np.float64], most: int) -> NDArray[np.int64]:
     """Return the indices of the `most` largest values, ascending; ties go to the first. Needs `most` values or more.
 
     For long arrays, a sample gives a lower bound first, so that only the values above it are partitioned.
 
-    >>> largest(np.array([3, 1, 3, 2, 3]), 2)
+    >>> largest(np.array([3.0, 1, 3, 2, 3]), 2)
     array([0, 2])
     """
     if len(values) > 4 * most:

@@ -126,7 +126,7 @@ class ListPolicy:
     @cached_property
     def searches(self) -> NDArray[np.float64]:
         """How often each query is searched."""
-        return self.retriever.popularity.astype(np.float64)
+        return self.retriever.popularity
 
     @cached_property
     def worth(self) -> NDArray[np.float32]:

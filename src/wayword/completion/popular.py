@@ -22,31 +22,39 @@ INTENDED = "intended"
 """The table (search, query, probability) of what people intended who took a suggestion."""
 
 
-def popularity(rankings: Path, *splits: str, acceptance: Path | None = None) -> NDArray[np.int64]:
-    """Count the searches of the splits that issued each query; a query without results counts 0.
+def popularity(
+    rankings: Path, *splits: str, acceptance: Path | None = None, weighted: bool = True
+) -> NDArray[np.float64]:
+    """Sum the recency of the searches of the splits that issued each query; a query without results has 0.
 
     `rankings` is the folder of the artefact of that name. With the folder `acceptance`, a search whose query was taken
-    from a list counts for the queries that it may have intended, by their probabilities; sums are rounded.
+    from a list counts for the queries that it may have intended, by their probabilities. If not `weighted`, searches
+    are counted; so they are without a half-life, where probabilities are rounded.
     """
     ranked = tables.read(rankings, "queries")["ranked"].to_numpy(zero_copy_only=False)
-    searches = tables.read(rankings, "numbered_searches").select(["search", "split", "query"])
+    searches = tables.read(rankings, "numbered_searches").select(["search", "split", "query", "recency"])
     chosen = searches.filter(pc.is_in(searches["split"], value_set=pa.array(splits)))
+    if not weighted:
+        chosen = chosen.set_column(3, "recency", pa.array(np.ones(chosen.num_rows)))
     if acceptance is not None:
         return np.where(ranked, _intended(chosen, tables.read(acceptance, INTENDED), len(ranked)), 0)
-    counts = np.bincount(chosen["query"].to_numpy(), minlength=len(ranked))
-    return np.where(ranked, counts, 0).astype(np.int64)
+    return np.where(ranked, _summed(chosen, chosen["recency"].to_numpy(), len(ranked)), 0)
 
 
-def _intended(searches: pa.Table, intended: pa.Table, queries: int) -> NDArray[np.int64]:
-    """Count searches by what they intended."""
-    typed = searches.filter(
-        pc.invert(pc.is_in(searches["search"], value_set=intended["search"].combine_chunks()))
+def _intended(searches: pa.Table, intended: pa.Table, queries: int) -> NDArray[np.float64]:
+    """Sum the recency of searches by what they intended."""
+    number, recency = searches["search"].combine_chunks(), searches["recency"].to_numpy()
+    typed = searches.filter(pc.invert(pc.is_in(number, value_set=intended["search"].combine_chunks())))
+    taken = intended.filter(pc.is_in(intended["search"], value_set=number))
+    of_taken = recency[pc.index_in(taken["search"], value_set=number).to_numpy()]
+    counts = _summed(typed, typed["recency"].to_numpy(), queries) + _summed(
+        taken, taken["probability"].to_numpy() * of_taken, queries
     )
-    taken = intended.filter(pc.is_in(intended["search"], value_set=searches["search"].combine_chunks()))
-    counts = np.bincount(typed["query"].to_numpy(), minlength=queries) + np.bincount(
-        taken["query"].to_numpy(), weights=taken["probability"].to_numpy(), minlength=queries
-    )
-    return np.rint(counts).astype(np.int64)
+    return np.rint(counts) if (recency == 1).all() else counts
+
+
+def _summed(rows: pa.Table, weights: NDArray[np.float64], queries: int) -> NDArray[np.float64]:
+    return np.bincount(rows["query"].to_numpy(), weights=weights, minlength=queries).astype(np.float64)
 
 
 LAST = chr(0x10FFFF)
@@ -56,7 +64,9 @@ LAST = chr(0x10FFFF)
 class PopularRetriever:
     """Matches prefixes exactly and ignores context columns. Queries are numbered in the order of their texts."""
 
-    def __init__(self, texts: Sequence[str], popularity: NDArray[np.int64], *, cached: int = 1 << 16) -> None:
+    def __init__(
+        self, texts: Sequence[str], popularity: NDArray[np.float64], *, cached: int = 1 << 16
+    ) -> None:
         """`cached` is the number of prefixes whose lists are cached."""
         self._texts = texts
         self._popularity = popularity
@@ -65,7 +75,7 @@ class PopularRetriever:
     def retrieve(self, contexts: pa.Table, k: int) -> Candidates:
         """See `Retriever.retrieve`; a prefix that no searched query starts with gets no candidate.
 
-        >>> popular = PopularRetriever(["mail", "map", "music"], np.array([1, 5, 2]))
+        >>> popular = PopularRetriever(["mail", "map", "music"], np.array([1.0, 5, 2]))
         >>> popular.retrieve(pa.table({"prefix": ["ma", "x"]}), k=2).query.tolist()
         [1, 0]
         """
@@ -74,10 +84,10 @@ class PopularRetriever:
         context = np.repeat(np.arange(len(lists), dtype=np.int32), [len(one) for one in lists])
         return Candidates(context, query, self._popularity[query].astype(np.float32)).of("popular")
 
-    def total(self, prefix: str) -> int:
-        """Count the searches for queries that start with the prefix."""
+    def total(self, prefix: str) -> float:
+        """Sum the searches for queries that start with the prefix."""
         low, high = self._range(prefix)
-        return int(self._popularity[low:high].sum())
+        return float(self._popularity[low:high].sum())
 
     def _range(self, prefix: str) -> tuple[int, int]:
         low = bisect_left(self._texts, prefix)
@@ -87,5 +97,5 @@ class PopularRetriever:
         low, high = self._range(prefix)
         counts = self._popularity[low:high]
         least = np.partition(counts, -k)[-k] if k < len(counts) else 0
-        kept = np.flatnonzero(counts >= max(int(least), 1))
+        kept = np.flatnonzero((counts >= least) & (counts > 0))
         return (low + kept[np.lexsort((kept, -counts[kept]))[:k]]).astype(np.int32)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from wayword.completion.availability import Mask, only_available
 from wayword.completion.context_affinity import Affinity
 from wayword.completion.expected_utility import ExpectedUtilityRetriever, RecordedPrefixes
 from wayword.completion.prefix_matcher import PrefixMatcher
@@ -53,18 +54,24 @@ def load_graph(folder: Path, queries: int, part: str = "") -> tuple[DemandGraph,
 def load(
     folder: Path,
     texts: Sequence[str],
-    popularity: NDArray[np.int64],
+    popularity: NDArray[np.float64],
     *,
     graph: Path | None = None,
+    available: Mask | None = None,
     threads: int = 1,
 ) -> ExpectedUtilityRetriever:
-    """Map the files of `save` into memory; with `graph`, those of `save_matching` and that folder's graph."""
+    """Map the files of `save` into memory; with `graph`, those of `save_matching` and that folder's graph. With
+    `available`, only these documents count."""
     each = (len(texts),)
     if popularity.shape != each:
         raise ValueError(
             f"found {popularity.shape} popularities, expected one for each of {len(texts)} queries"
         )
     loaded, own_utility = load_graph(graph or folder, len(texts))
+    if available is not None:
+        loaded, own_utility = only_available(loaded, own_utility, available)
+        returned = np.bincount(loaded.exposure.values, minlength=len(texts)) > 0
+        popularity = np.where(returned, popularity, 0.0)
     recorded = None
     if (folder / "recorded.json").exists():
         prefixes = json.loads(read_regular(folder / "recorded.json", None))

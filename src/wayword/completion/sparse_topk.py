@@ -109,7 +109,7 @@ class DemandGraph:
         factors: ContextFactors | None = None,
         within: WeightedRows | None = None,
         documents: int | NDArray[np.int64] = 0,
-        popularity: NDArray[np.int64] | None = None,
+        popularity: NDArray[np.float64] | None = None,
         threads: int = 1,
     ) -> Candidates:
         """Return the k queries of highest expected utility for each context, without those of utility 0.
@@ -124,7 +124,7 @@ class DemandGraph:
         query, score = np.full((contexts, k), -1, np.int32), np.zeros((contexts, k), np.float32)
         applied = factors or ContextFactors(_NO_FACTORS, np.full(contexts, -1, np.int32))
         most = np.full(contexts, documents, np.int64)
-        searched = np.zeros(self.universe, np.int64) if popularity is None else popularity
+        searched = np.zeros(self.universe) if popularity is None else popularity
         allowed = within or WeightedRows(np.zeros(contexts + 1, np.int64), _NO_VALUES, _NO_WEIGHTS)
 
         def walk(first: int) -> None:

@@ -17,6 +17,7 @@ from wayword.completion import acceptance_stage, keystroke_value, list_policy_io
 from wayword.completion.acceptance import PRIOR, Acceptance
 from wayword.completion.acceptance_data import Universe
 from wayword.completion.acceptance_learning import refit
+from wayword.completion.availability import available_documents
 from wayword.completion.context_affinity import Affinity
 from wayword.completion.context_choice import ContextClicks, choose
 from wayword.completion.expected_utility import ExpectedUtilityRetriever, RecordedPrefixes
@@ -83,12 +84,14 @@ def write(
     intended = at.get("acceptance")
     early_counts = popularity(at["rankings"], "retriever", acceptance=intended)
     searches = popularity(at["rankings"], "retriever", "ranker", acceptance=intended)
+    counted = popularity(at["rankings"], "retriever", "ranker", acceptance=intended, weighted=False)
+    issued = counted.astype(np.int64)
 
     def assemble(
         graph: DemandGraph,
         own_utility: NDArray[np.float32],
         context: Mapping[str, Affinity],
-        counts: NDArray[np.int64],
+        counts: NDArray[np.float64],
     ) -> ExpectedUtilityRetriever:
         return ExpectedUtilityRetriever(
             texts,
@@ -118,14 +121,14 @@ def write(
     progress.advance(3, STEPS)
     decided, unknown = variants_table.read_corrections(corrections.opened, texts) if corrections else ({}, [])
     pages = pages_by_rank(graph.exposure, len(texts))
-    variants = Variants.of(texts, searches, pages, returned, decided)
-    pq.write_table(variants_table.as_table(texts, variants, searches), out / VARIANTS)
-    suggested = SuggestedQueries.of(texts, matcher.spelling, pages, searches, variants)
+    variants = Variants.of(texts, issued, pages, returned, decided)
+    pq.write_table(variants_table.as_table(texts, variants, issued), out / VARIANTS)
+    suggested = SuggestedQueries.of(texts, matcher.spelling, pages, issued, variants)
     model = PRIOR
     if acceptance:
         model = Acceptance.load(acceptance.opened)
     elif lists:
-        model = refit(lists, Universe.of(retriever, suggested), searches.astype(np.float64))
+        model = refit(lists, Universe.of(retriever, suggested), counted)
     policy = ListPolicy(retriever, suggested, model, DEFAULT_KEYSTROKE_VALUE)
     validated = replace(policy, retriever=assemble(graph, own_utility, context, early_counts))
     value, tried = _keystroke_value(validated, config, held_out)
@@ -165,15 +168,26 @@ def _held_out(engine: Engine) -> NDArray[np.int64]:
 
 
 def load_lists(at: Folders, *, threads: int = 1) -> ListPolicy:
-    """Map the policy of a workspace into memory."""
-    return list_policy_io.load(at["completion"], load(at, threads=threads))
+    """Map the policy of a workspace into memory; what is not available is left out."""
+    policy, available = (
+        list_policy_io.load(at["completion"], load(at, threads=threads)),
+        available_documents(at),
+    )
+    if available is None:
+        return policy
+    pages = policy.queries.pages
+    left = replace(policy.queries, pages=pages.select(available[pages.values]))
+    return replace(policy, queries=left)
 
 
 def load(at: Folders, *, threads: int = 1) -> ExpectedUtilityRetriever:
-    """Map the retriever of a workspace into memory."""
+    """Map the retriever of a workspace into memory; what is not available is left out."""
     texts = tables.read(at["rankings"], "queries")["text"].to_pylist()
     counts = popularity(at["rankings"], "retriever", "ranker", acceptance=at.get("acceptance"))
-    return retriever_io.load(at["completion"], texts, counts, graph=at["demand"], threads=threads)
+    available = available_documents(at)
+    return retriever_io.load(
+        at["completion"], texts, counts, graph=at["demand"], available=available, threads=threads
+    )
 
 
 def _prefix_probability(texts: list[str], config: PrefixConfig) -> NDArray[np.float32]:
@@ -184,14 +198,14 @@ def _prefix_probability(texts: list[str], config: PrefixConfig) -> NDArray[np.fl
     return np.array([1.0 / known.get(text, 1) for text in texts], np.float32)
 
 
-_ISSUED = """SELECT prefix, query, count(*) AS searches FROM numbered_searches
+_ISSUED = """SELECT prefix, query, sum(recency ORDER BY search) AS searches FROM numbered_searches
              WHERE split <> 'test' AND prefix IS NOT NULL GROUP BY prefix, query ORDER BY prefix, query"""
 _INTENDED = """
     SELECT prefix, query, sum(searches ORDER BY search) AS searches FROM (
-      SELECT search, prefix, query, CAST(1 AS DOUBLE) AS searches FROM numbered_searches
+      SELECT search, prefix, query, recency AS searches FROM numbered_searches
       WHERE split <> 'test' AND prefix IS NOT NULL AND search NOT IN (SELECT search FROM intended)
       UNION ALL
-      SELECT s.search, s.prefix, i.query, i.probability FROM intended AS i
+      SELECT s.search, s.prefix, i.query, s.recency * i.probability FROM intended AS i
       JOIN numbered_searches AS s ON s.search = i.search WHERE s.split <> 'test' AND s.prefix IS NOT NULL)
     GROUP BY prefix, query ORDER BY prefix, query"""
 

@@ -89,13 +89,13 @@ def from_clicks(
     """Fit on the retriever's split, choose settings on the ranker's split, and fit again on both."""
     similarity = Similarity.of(data.texts, data.names, data.titles, observations)
     progress.advance(1, STEPS)
-    clicks = observations.clicks(data.clicks_of("retriever", "ranker"))
+    clicks, recency = _clicks(observations, data, "retriever", "ranker")
     searches = data.searches_of("retriever", "ranker")
     evidence = Evidence.of(observations, clicks, searches, similarity, seed=seed, threads=threads)
     progress.advance(3, STEPS)
     relevance, shrinkage = evidence.relevance, Shrinkage(3.0)
     first, report = None, dict[str, object]()
-    early_clicks = observations.clicks(data.clicks_of("retriever"))
+    early_clicks, early_recency = _clicks(observations, data, "retriever")
     if data.held_out.num_rows and early_clicks.any():
         early = fit_posterior(
             evidence.features,
@@ -103,6 +103,7 @@ def from_clicks(
             early_clicks,
             data.searches_of("retriever"),
             prior=relevance,
+            recency=early_recency,
             models=EARLY_MODELS,
             rounds=EARLY_ROUNDS,
             seed=seed,
@@ -117,7 +118,14 @@ def from_clicks(
             "validation": [{**_as_json(choice), "likelihood": v} for choice, v in validation.items()],
         }
     final = fit_posterior(
-        evidence.features, observations, clicks, searches, prior=relevance, seed=seed, threads=threads
+        evidence.features,
+        observations,
+        clicks,
+        searches,
+        prior=relevance,
+        recency=recency,
+        seed=seed,
+        threads=threads,
     )
     return Learned(final.demand(observations, shrinkage), final.query_rate, report, first)
 
@@ -129,18 +137,27 @@ def fit_posterior(
     searches: Floats,
     *,
     prior: Floats,
+    recency: Floats | float = 1.0,
     models: int = MODELS,
     rounds: int = ROUNDS,
     seed: int = 0,
     threads: int = 1,
 ) -> Posterior:
-    """Estimate query rates and relevance in turn, because each needs the other; `prior` is an earlier relevance."""
+    """Estimate query rates and relevance in turn, because each needs the other; `prior` is an earlier relevance,
+    `recency` that of the newest click of each pair."""
     start = initial_query_rate(observations, clicks, searches)
     rate = update_query_rate(observations, clicks, searches, prior, start)
     relevance = relevance_prior.fit(
         features, observations, clicks, rate, models=models, rounds=rounds, seed=seed, threads=threads
     )
-    return Posterior(clicks, relevance, update_query_rate(observations, clicks, searches, relevance, rate))
+    rate = update_query_rate(observations, clicks, searches, relevance, rate)
+    return Posterior(clicks, relevance, rate, recency)
+
+
+def _clicks(observations: Observations, data: TrainingData, *splits: str) -> tuple[Floats, Floats]:
+    """The weight of the clicks on each pair, and the recency of the newest."""
+    clicked = data.clicks_of(*splits)
+    return observations.clicks(clicked), observations.clicks(clicked, of="recency")
 
 
 def _as_json(shrinkage: Shrinkage) -> dict[str, float | str]:

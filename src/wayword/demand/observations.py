@@ -82,13 +82,13 @@ class Observations:
         """Probability 1 − exp(−query_rate · p) that a relevant document of the pair is clicked at least once."""
         return -np.expm1(-self.expected_clicks(query_rate))
 
-    def clicks(self, clicked: pa.Table) -> Floats:
-        """The weight of the clicks on each pair."""
+    def clicks(self, clicked: pa.Table, of: str = "weight") -> Floats:
+        """The weight of the clicks on each pair, or another column of `clicked`, which has a row for each pair."""
         wanted = (
             clicked["query"].to_numpy().astype(np.int64) * self.documents + clicked["document"].to_numpy()
         )
         keys = self.query.astype(np.int64) * self.documents + self.document
-        return _sums(np.searchsorted(keys, wanted), clicked["weight"].to_numpy(), len(self))
+        return _sums(np.searchsorted(keys, wanted), clicked[of].to_numpy(), len(self))
 
     def sum_by_query(self, values: Floats) -> Floats:
         """The sum of the pairs' values for each query."""

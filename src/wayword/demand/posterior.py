@@ -9,6 +9,9 @@ mean v and shape s. After c clicks where p·v were expected, the posterior mean 
 s → 0 is the paper's inverse propensity weight c/p, unbiased and noisy; s → ∞ gives all relevant documents of a query
 the same rate ("pooled"). In between, a click at a rank that is rarely examined counts about 1/(s/v + p) instead of 1/p:
 a bound on the weight that adapts to each query. `Shrinkage` is chosen on held-out clicks (see `learning`).
+
+What was clicked is relevant, but that may be long ago. With a half-life, the demand of a clicked document is the first
+formula times the recency of its newest click, and the second times the rest.
 """
 
 from dataclasses import dataclass
@@ -36,15 +39,22 @@ class Shrinkage:
 
 @dataclass(frozen=True)
 class Posterior:
-    """The clicks of each pair, its relevance prior ρ, and the rate of each query."""
+    """The clicks of each pair, its relevance prior ρ, the rate of each query, and the recency of each pair's newest
+    click."""
 
     clicks: Floats
     relevance: Floats
     query_rate: Floats
+    recency: Floats | float = 1.0
 
     def demand(self, observations: Observations, shrinkage: Shrinkage) -> Floats:
         """The posterior mean demand of each pair."""
-        rate, shape = self.query_rate[observations.query], shrinkage.shape
+        clicked, unclicked = self._parts(observations, shrinkage.shape)
+        return clicked + shrinkage.unseen * unclicked
+
+    def _parts(self, observations: Observations, shape: float) -> tuple[Floats, Floats]:
+        """The demand of each pair by its clicks, and as if it had none, in shares."""
+        rate = self.query_rate[observations.query]
         relevant = relevance_without_click(self.relevance, rate * observations.propensity, shape)
         if shape == POOLED:
             clicked, unclicked = rate, relevant * rate
@@ -52,16 +62,17 @@ class Posterior:
             strength = np.maximum(shape / np.maximum(rate, 1e-12) + observations.propensity, 1e-12)
             clicked = (shape + self.clicks) / strength
             unclicked = relevant * shape / strength
-        return np.where(self.clicks > 0, clicked, shrinkage.unseen * unclicked)
+        recent = np.where(self.clicks > 0, self.recency, 0.0)
+        return recent * clicked, (1.0 - recent) * unclicked
 
     def log_likelihoods(self, observations: Observations, held_out: Floats) -> dict[Shrinkage, float]:
         """The log-likelihood of held-out clicks for each shrinkage that may be chosen."""
-        clicked, scores = self.clicks > 0, {}
+        scores = {}
         for shape in SHAPES:
-            demand = self.demand(observations, Shrinkage(shape))
+            clicked, unclicked = self._parts(observations, shape)
             for unseen in UNSEEN:
-                scaled = np.where(clicked, demand, unseen * demand)
-                scores[Shrinkage(shape, unseen)] = log_likelihood(scaled, observations, held_out)
+                demand = clicked + unseen * unclicked
+                scores[Shrinkage(shape, unseen)] = log_likelihood(demand, observations, held_out)
         return scores
 
 

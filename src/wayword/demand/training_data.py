@@ -30,10 +30,10 @@ class TrainingData:
     exposures: csr_array
     """Queries × documents: p[rank]."""
     clicked: pa.Table
-    """split, query, document, weight, ips_weight."""
+    """split, query, document, weight, ips_weight, and recency, that of the newest click."""
     searches: pa.Table
-    """split and query of each training search; with `weight`, a search that may have intended several queries has a
-    row for each."""
+    """split, query and weight of each training search; one that may have intended several queries has a row for
+    each."""
     complete: bool
     """Whether the log holds searches without a click, too."""
     held_out: pa.Table
@@ -45,17 +45,18 @@ class TrainingData:
         """The clicks of these splits, one row per query and document."""
         chosen = self.clicked.filter(pc.is_in(self.clicked["split"], value_set=pa.array(splits)))
         summed = chosen.group_by(["query", "document"], use_threads=False).aggregate(
-            [("weight", "sum"), ("ips_weight", "sum")]
+            [("weight", "sum"), ("ips_weight", "sum"), ("recency", "max")]
         )
-        return summed.rename_columns(["query", "document", "weight", "ips_weight"])
+        return summed.rename_columns(["query", "document", "weight", "ips_weight", "recency"])
 
     def searches_of(self, *splits: str) -> Floats:
-        """The number of searches of each query; 1 for every query if only searches with a click are logged."""
+        """The weighted searches of each query; 1 for every query if only searches with a click are logged."""
         if not self.complete:
             return np.ones(len(self.texts))
         chosen = self.searches.filter(pc.is_in(self.searches["split"], value_set=pa.array(splits)))
-        weight = chosen["weight"].to_numpy() if "weight" in chosen.column_names else None
-        counts = np.bincount(chosen["query"].to_numpy(), weights=weight, minlength=len(self.texts))
+        counts = np.bincount(
+            chosen["query"].to_numpy(), weights=chosen["weight"].to_numpy(), minlength=len(self.texts)
+        )
         return counts.astype(np.float64) + 0.5
 
 
@@ -76,21 +77,22 @@ def read(engine: Engine, variant: str, *, intended: bool = False) -> TrainingDat
     engine.step(
         "weighted_clicks",
         f"""
-        SELECT c.search, c.document, {utility.gain if utility.whole else "c.weight"} AS weight,
-               {utility.gain} AS ips_weight
-        FROM numbered_clicks AS c LEFT JOIN propensity AS logged ON logged.rank = c.rank WHERE c.weight > 0
+        SELECT c.search, c.document, s.recency * ({utility.gain if utility.whole else "c.weight"}) AS weight,
+               s.recency * ({utility.gain}) AS ips_weight
+        FROM numbered_clicks AS c JOIN numbered_searches AS s ON s.search = c.search
+        LEFT JOIN propensity AS logged ON logged.rank = c.rank WHERE c.weight > 0
         """,
     )
     clicked = engine.arrow(
         f"""
         SELECT s.split, s.query, c.document, {engine.ordered_sum("c.weight", "c.search")} AS weight,
-               {engine.ordered_sum("c.ips_weight", "c.search")} AS ips_weight
+               {engine.ordered_sum("c.ips_weight", "c.search")} AS ips_weight, max(s.recency) AS recency
         FROM weighted_clicks AS c JOIN numbered_searches AS s ON s.search = c.search
         WHERE s.split <> 'test' GROUP BY s.split, s.query, c.document ORDER BY s.split, s.query, c.document
         """
     )
     searches = engine.arrow(
-        """SELECT split, query FROM numbered_searches WHERE split <> 'test' ORDER BY search"""
+        """SELECT split, query, recency AS weight FROM numbered_searches WHERE split <> 'test' ORDER BY search"""
     )
     training_searches = searches.num_rows
     if intended:
@@ -120,10 +122,10 @@ def _intended_searches(engine: Engine) -> pa.Table:
     """split, query and weight of what training searches intended."""
     return engine.arrow(
         """
-        SELECT split, query, CAST(1 AS DOUBLE) AS weight, search FROM numbered_searches
+        SELECT split, query, recency AS weight, search FROM numbered_searches
         WHERE split <> 'test' AND search NOT IN (SELECT search FROM intended)
         UNION ALL
-        SELECT s.split, i.query, i.probability, s.search FROM intended AS i
+        SELECT s.split, i.query, s.recency * i.probability, s.search FROM intended AS i
         JOIN numbered_searches AS s ON s.search = i.search WHERE s.split <> 'test'
         ORDER BY search, query
         """
@@ -137,12 +139,12 @@ def _intended_clicks(engine: Engine, discount: str) -> pa.Table:
     engine.step(
         "clicks_by_intent",
         f"""
-        SELECT s.split, s.query, c.document, c.search, c.weight, c.ips_weight
+        SELECT s.split, s.query, c.document, c.search, c.weight, c.ips_weight, s.recency
         FROM weighted_clicks AS c JOIN numbered_searches AS s ON s.search = c.search
         WHERE s.split <> 'test' AND s.search NOT IN (SELECT search FROM intended)
         UNION ALL
-        SELECT split, query, document, search, weight, weight / p AS ips_weight FROM (
-          SELECT s.split, i.query, c.document, c.search, own.p AS p,
+        SELECT split, query, document, search, weight, weight / p AS ips_weight, recency FROM (
+          SELECT s.split, i.query, c.document, c.search, own.p AS p, s.recency,
                  i.probability * c.weight * least(own.p * c.ips_weight / c.weight, {MOST_RATIO}) AS weight
           FROM intended AS i JOIN numbered_searches AS s ON s.search = i.search
           JOIN weighted_clicks AS c ON c.search = i.search
@@ -154,7 +156,7 @@ def _intended_clicks(engine: Engine, discount: str) -> pa.Table:
     return engine.arrow(
         f"""
         SELECT split, query, document, {engine.ordered_sum("weight", "search")} AS weight,
-               {engine.ordered_sum("ips_weight", "search")} AS ips_weight
+               {engine.ordered_sum("ips_weight", "search")} AS ips_weight, max(recency) AS recency
         FROM clicks_by_intent GROUP BY split, query, document ORDER BY split, query, document
         """
     )

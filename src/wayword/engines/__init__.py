@@ -49,7 +49,7 @@ class Engine(Protocol):
         ...
 
     def instant(self, text: str) -> str:
-        """SQL for an ISO timestamp as a sortable number; null where the text is not one."""
+        """SQL for an ISO timestamp as microseconds since 1970; null where the text is not one."""
         ...
 
     def close(self) -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from wayword.bootstrap import interval, resample
 from wayword.completion import stage as completion
+from wayword.completion.availability import available_documents
 from wayword.completion.candidates import SOURCES, Candidates
 from wayword.completion.list_policy import ListPolicy
 from wayword.completion.policies import (
@@ -121,6 +122,7 @@ def write(
     steps = len(policies) + 4
     with tables_in(out) as engine:
         fetch_numbered(engine, at)
+        leave_out_unavailable(engine, at)
         numbers = contexts_tested(engine)
         typed = contexts_stage.load(at["contexts"]).take(pa.array(numbers))
         lists: dict[str, dict[str, Candidates]] = {mode: {} for mode in MODES}
@@ -183,6 +185,23 @@ def write(
     return {"test searches with a click": len(results[ANY].own), "test searches": available}
 
 
+def leave_out_unavailable(engine: Engine, at: Folders, *shown: str) -> None:
+    """Leave out clicks on documents that cannot be had, searches with no other click, and rows of the tables `shown`:
+    nobody can find them now, whatever is served."""
+    available = available_documents(at)
+    if available is None:
+        return
+    engine.load("gone", pa.table({"document": np.flatnonzero(~available).astype(np.int32)}))
+    had = "document NOT IN (SELECT document FROM gone)"
+    for table in shown:
+        engine.step(table, f"SELECT * FROM {table} WHERE document IS NULL OR {had}")
+    kept = f"""search IN (SELECT search FROM numbered_clicks WHERE {had})
+               OR search NOT IN (SELECT search FROM numbered_clicks)"""
+    engine.step("numbered_searches", f"SELECT * FROM numbered_searches WHERE {kept}")
+    engine.step("instances", "SELECT * FROM instances WHERE search IN (SELECT search FROM numbered_searches)")
+    engine.step("numbered_clicks", f"SELECT * FROM numbered_clicks WHERE {had}")
+
+
 def _ceilings(
     engine: Engine, truth: Path | InputFile, numbers: NDArray[np.int32], config: Config
 ) -> dict[str, Candidates]:
@@ -216,6 +235,7 @@ def _doubly_robust(
     if "impressions" not in at:
         return {}
     fetch(engine, at["impressions"], "numbered_impressions")
+    leave_out_unavailable(engine, at, "numbered_impressions")
     if not doubly_robust.applies(engine, measure):
         return {}
     found = {}

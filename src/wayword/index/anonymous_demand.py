@@ -41,10 +41,10 @@ def counted_searches(
     policy: ListPolicy,
     texts: Sequence[str],
     public: NDArray[np.bool_],
-    rare: NDArray[np.int64],
+    rare: NDArray[np.float64],
     users: CompressedRows,
     least: int,
-) -> NDArray[np.int64]:
+) -> NDArray[np.float64]:
     """Return the searches of rare queries that count for each public query.
 
     `policy` knows all queries, whose sorted texts are `texts`; `rare` has the searches of rare queries, 0 for others;
@@ -63,7 +63,7 @@ def counted_searches(
     target, share = choose(WeightedRows.concatenate(parts), users, queries, least)
     kept = target != DROPPED
     counted = np.bincount(target[kept], (share * rare[queries])[kept], minlength=len(rare))
-    return np.rint(counted).astype(np.int64)
+    return np.rint(counted)
 
 
 def shares(policy: ListPolicy, rare: NDArray[np.int64], compared: list[NDArray[np.int64]]) -> WeightedRows:
@@ -130,7 +130,7 @@ class Beginnings:
     [[0, 1, 2], [0, 1, 2], []]
     """
 
-    def __init__(self, texts: Sequence[str], searches: NDArray[np.int64]) -> None:
+    def __init__(self, texts: Sequence[str], searches: NDArray[np.float64]) -> None:
         self._texts, self._searches = texts, searches
         self._known: dict[str, tuple[NDArray[np.int64], str]] = {}
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from wayword import __version__
 from wayword.completion import stage as completion
+from wayword.completion.availability import available_rankings
 from wayword.completion.context_affinity import Affinity
 from wayword.completion.expected_utility import ExpectedUtilityRetriever, RecordedPrefixes
 from wayword.completion.list_policy import ListPolicy
@@ -38,8 +39,9 @@ from wayword.logs.contexts import PREFIX
 from wayword.logs.splits import SPLITS
 from wayword.logs.stage import context_columns
 from wayword.progress import SILENT, Progress
+from wayword.rankings.availability import STAGE as AVAILABILITY
 from wayword.store.compressed_rows import WeightedRows
-from wayword.store.stage import Report, threads
+from wayword.store.stage import Folders, Report, threads
 from wayword.store.workspace import Workspace, digest
 
 MAX_CONTEXTS = 2_000_000
@@ -92,15 +94,16 @@ class ServedQueries:
 
     texts: list[str]
     shown: list[str]
-    popularity: NDArray[np.int64]
+    popularity: NDArray[np.float64]
     private: NDArray[np.bool_]
     patterns: list[str]
     showable: NDArray[np.bool_]
     withheld: dict[str, int]
     """Numbers of queries that are not shown, by reason."""
-    few_users: NDArray[np.bool_]
-    """Private queries that have few users, and nothing else against them: a variant may be shown instead."""
-    rare: NDArray[np.int64]
+    replaceable: NDArray[np.bool_]
+    """Private queries that have few users, and nothing else against them, and those that return nothing available: a
+    variant may be shown instead."""
+    rare: NDArray[np.float64]
     """Searches of private queries that have few users and no personal data; 0 for all other queries."""
 
 
@@ -108,8 +111,7 @@ def _write(
     folder: Path, workspace: Workspace, config: IndexConfig, overrides: Overrides, progress: Progress
 ) -> Report:
     queries = _served_queries(workspace, config, overrides)
-    stages = ("rankings", "demand", "completion", *_optional(workspace))
-    whole = completion.load_lists({stage: workspace.folder(stage) for stage in stages}, threads=threads())
+    whole = completion.load_lists(_folders(workspace), threads=threads())
     retriever = _public_retriever(whole.retriever, queries)
     if queries.rare.any():
         retriever = _with_rare_searches(retriever, whole, queries, workspace, config.min_users)
@@ -146,7 +148,7 @@ def _policies(
     hidden = private | ~queries.showable | nameless
     policy = whole
     if hidden.any():
-        elected = _elected(known.shown_as, queries.popularity, hidden, queries.few_users)
+        elected = _elected(known.shown_as, queries.popularity, hidden, queries.replaceable)
         shown_as = np.where(hidden | hidden[elected], HIDDEN, elected).astype(np.int32)
         policy = replace(whole, queries=replace(known, shown_as=shown_as))
     if not private.any():
@@ -166,13 +168,13 @@ def _policies(
 
 def _elected(
     shown_as: NDArray[np.int32],
-    searches: NDArray[np.int64],
+    searches: NDArray[np.float64],
     hidden: NDArray[np.bool_],
     replaceable: NDArray[np.bool_],
 ) -> NDArray[np.int32]:
     """Where the shown one of several variants is hidden but replaceable, show the most searched of the others.
 
-    >>> shown_as, searches = np.array([0, 0, 0], np.int32), np.array([9, 2, 3])
+    >>> shown_as, searches = np.array([0, 0, 0], np.int32), np.array([9.0, 2, 3])
     >>> first = np.array([True, False, False])
     >>> _elected(shown_as, searches, first, first).tolist(), _elected(shown_as, searches, first, ~first).tolist()
     ([2, 2, 2], [0, 0, 0])
@@ -187,7 +189,12 @@ def _elected(
 
 def _optional(workspace: Workspace) -> tuple[str, ...]:
     """The stages that only some workspaces have."""
-    return ("acceptance",) if "acceptance" in workspace.manifest["stages"] else ()
+    return tuple(stage for stage in ("acceptance", AVAILABILITY) if stage in workspace.manifest["stages"])
+
+
+def _folders(workspace: Workspace) -> Folders:
+    stages = ("rankings", "demand", "completion", *_optional(workspace))
+    return {stage: workspace.folder(stage) for stage in stages}
 
 
 def _public_groups(group: NDArray[np.int32], private: NDArray[np.bool_]) -> NDArray[np.int32]:
@@ -205,11 +212,11 @@ def _public_groups(group: NDArray[np.int32], private: NDArray[np.bool_]) -> NDAr
 
 
 def _pages(workspace: Workspace, exposure: WeightedRows, queries: ServedQueries) -> Pages:
-    at = workspace.folder("rankings")
+    at = _folders(workspace)
     return Pages.of(
         exposure,
-        tables.read(at, "rankings"),
-        tables.read(at, "documents"),
+        available_rankings(at),
+        tables.read(at["rankings"], "documents"),
         len(queries.texts),
         ~queries.private,
     )
@@ -229,29 +236,34 @@ def _served_queries(workspace: Workspace, config: IndexConfig, overrides: Overri
         "deleted": deleted & ~personal,
         "few users": few & ~personal & ~deleted,
     }
-    searched = popularity(workspace.folder("rankings"), *SPLITS)
+    at = _folders(workspace)
+    returned, left = (
+        np.bincount(rankings["query"].to_numpy(), minlength=len(texts))
+        for rankings in (tables.read(at["rankings"], "rankings"), available_rankings(at))
+    )
+    emptied = (returned > 0) & (left == 0)
+    searched = popularity(workspace.folder("rankings"), *SPLITS, weighted=False).astype(np.int64)
     able = Showable.of(
         texts,
         [None if gone else raw for raw, gone in zip(table["raw"].to_pylist(), private.tolist(), strict=True)],
         np.where(private, 0, searched),
-        np.bincount(
-            tables.read(workspace.folder("rankings"), "rankings")["query"].to_numpy(), minlength=len(texts)
-        ),
+        left,
         min_searches=least_searches(searched, config.min_searches),
         min_results=config.min_results,
         block=BlockList.named(config.block, needed=True) if config.block else None,
     )
-    acceptance = workspace.folder("acceptance") if _optional(workspace) else None
-    trained = popularity(workspace.folder("rankings"), "retriever", "ranker", acceptance=acceptance)
+    trained = popularity(at["rankings"], "retriever", "ranker", acceptance=at.get("acceptance"))
+    reasons["nothing available"] = emptied & able.mask & ~private
+    showable = able.mask & ~emptied
     return ServedQueries(
         texts,
         shown,
-        np.where(private | ~able.mask, 0, trained),
+        np.where(private | ~showable, 0, trained),
         private,
         patterns,
-        able.mask,
+        showable,
         {**{reason: int(bad.sum()) for reason, bad in reasons.items() if bad.any()}, **able.withheld},
-        reasons["few users"] & able.mask,
+        (reasons["few users"] & able.mask) | reasons["nothing available"],
         np.where(reasons["few users"], trained, 0),
     )
 
@@ -305,10 +317,12 @@ def _with_rare_searches(
     listed = np.zeros(len(queries.texts), bool)
     listed[np.asarray(public.matcher.matchable)] = True
     listed &= queries.showable & (queries.popularity > 0)
-    acceptance = workspace.folder("acceptance") if _optional(workspace) else None
-    users = users_of(workspace.folder("rankings"), len(listed), acceptance)
+    at = _folders(workspace)
+    users = users_of(at["rankings"], len(listed), at.get("acceptance"))
     counted = counted_searches(whole, queries.texts, listed, queries.rare, users, least)
-    growth = (1 + counted / np.maximum(queries.popularity, 1)).astype(np.float32)
+    known = queries.popularity > 0
+    growth = 1 + np.divide(counted, queries.popularity, out=np.zeros(len(known)), where=known)
+    growth = growth.astype(np.float32)
     demand = public.graph.demand
     grown = replace(demand, weights=demand.weights * growth[demand.owner])
     return ExpectedUtilityRetriever(

@@ -52,7 +52,7 @@ class Content:
     pages: Pages
     context: list[str] = field(default_factory=list)
     """The log's context columns."""
-    popularity: NDArray[np.int64] | None = None
+    popularity: NDArray[np.float64] | None = None
     """Searches of each query; None for those of the live policy, which may count private ones as searches of others."""
 
     def write(self, folder: Path, config: IndexConfig, progress: Progress = SILENT) -> Report:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from wayword.completion.popular import PopularRetriever
     from wayword.index.pages import Pages
 
-FORMAT = 7
+FORMAT = 8
 ABOUT, LIVE, PAGES, SEARCHES = "about.json", "live", "pages", "searches.npy"
 MANY = 20
 _OPENING = Lock()
@@ -61,7 +61,7 @@ class Index:
         self.shown = Strings.load(folder, "shown")
         self.texts = Strings.load(folder, "texts", len(self.shown))
         self.lists = StoredLists(folder, self.shown, MODES, int(about["kept"]))
-        self.popularity = load_array(folder / "popularity.npy", np.int64, shape=(len(self.texts),))
+        self.popularity = load_array(folder / "popularity.npy", np.float64, shape=(len(self.texts),))
         self._prefaulted = False
 
     @classmethod
@@ -95,12 +95,12 @@ class Index:
 
         return self._part(lambda: saved.load(self._folder / LIVE, self.texts, self._searches()))
 
-    def _searches(self) -> NDArray[np.int64]:
+    def _searches(self) -> NDArray[np.float64]:
         """The searches of each query, with those of private queries that count as searches of it."""
         counted = self._folder / LIVE / SEARCHES
         if not counted.exists():
             return self.popularity
-        return load_array(counted, np.int64, shape=(len(self.texts),))
+        return load_array(counted, np.float64, shape=(len(self.texts),))
 
     @cached_property
     def _most_popular(self) -> "PopularRetriever":

@@ -1,8 +1,9 @@
 """The log: searches and their clicks, from a click log or from graded judgments.
 
 Two tables come out. `searches`: search (a number), search_id, split, text (the normalised query), raw_query, prefix
-(normalised, null where the log has none), user_id, time_text and the context columns (named `context_…`). `clicks`:
-search, document_id, rank, weight; a search without a click has no row there.
+(normalised, null where the log has none), user_id, time_text, recency (how much the search weighs, see `clock`) and the
+context columns (named `context_…`). `clicks`: search, document_id, rank, weight; a search without a click has no row
+there.
 """
 
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ import pyarrow as pa
 from wayword.config import LogConfig
 from wayword.engines import Engine
 from wayword.errors import LogError
-from wayword.logs import checks, columns, splits
+from wayword.logs import checks, clock, columns, splits
 from wayword.store.input_file import InputFile
 from wayword.text import normalise_distinct
 
@@ -23,7 +24,7 @@ class Log:
     """The columns and the counts of a log."""
 
     columns: columns.Columns
-    report: dict[str, int]
+    report: dict[str, int | str]
 
 
 def build(engine: Engine, path: Path | InputFile, config: LogConfig, *, judged: bool = False) -> Log:
@@ -38,9 +39,12 @@ def build(engine: Engine, path: Path | InputFile, config: LogConfig, *, judged: 
     whole = (*checks.SEARCH_CHECKS, *checks.context_checks(engine, given))
     checks.enforce(engine, whole, source=str(path))
     _searches(engine, given)
-    splits.assign(engine, config, source=str(path), timed=given.has("time"))
+    times = clock.read(engine, timed=given.has("time"))
+    clock.date(engine, times)
+    clock.weigh(engine, times, config.half_life_days, source=str(path))
+    split = splits.assign(engine, config, times, source=str(path))
     _clicks(engine, judged=judged)
-    return Log(given, _report(engine))
+    return Log(given, {**_report(engine), "split": split, "sentence": f"Searches are split {split}."})
 
 
 def forms(engine: Engine, table: str, sql: str) -> None:
@@ -101,7 +105,7 @@ def _clicks(engine: Engine, *, judged: bool) -> None:
     )
 
 
-def _report(engine: Engine) -> dict[str, int]:
+def _report(engine: Engine) -> dict[str, int | str]:
     return {
         "searches": _count(engine, "searches"),
         "clicks": _count(engine, "clicks"),

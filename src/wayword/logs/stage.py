@@ -22,6 +22,7 @@ SEARCH_COLUMNS = (
     "untyped",
     "user_id",
     "time_text",
+    "recency",
 )
 
 

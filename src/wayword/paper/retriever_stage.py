@@ -73,7 +73,7 @@ class Retrievers:
     """The queries of a workspace and the retrievers over them."""
 
     texts: list[str]
-    popularity: NDArray[np.int64]
+    popularity: NDArray[np.float64]
     """Number of searches of each query in the retriever's split."""
     trained: Retriever
     """The retriever that was trained on the retriever's split."""

@@ -19,9 +19,11 @@ from wayword.logs import checks, column_types
 from wayword.logs.columns import TYPES, as_text
 from wayword.logs.log import forms
 from wayword.progress import SILENT, Progress
+from wayword.rankings import proposed_queries
 from wayword.rankings.display_form import spelling
 from wayword.rankings.document_ranker import DocumentRanker
 from wayword.store.input_file import InputFile
+from wayword.text import normalise
 
 
 @dataclass(frozen=True)
@@ -68,9 +70,12 @@ def rank_logged_queries(
     ranker: DocumentRanker,
     *,
     depth: int,
+    more: Sequence[str] = (),
+    propose: int = 0,
     progress: Progress = SILENT,
-) -> None:
-    """Step `ranked`: rank the documents for every logged query with an embedded ranker."""
+) -> int:
+    """Step `ranked`: rank the documents for every logged query, and `more`, with an embedded ranker, and for at most
+    `propose` queries from titles and attributes. Returns the number of these."""
     queries: Sequence[str] = engine.arrow(
         """SELECT raw_query FROM (SELECT text, raw_query, row_number() OVER (PARTITION BY text ORDER BY count(*) DESC,
            raw_query) AS place FROM searches GROUP BY text, raw_query) AS f WHERE place = 1 ORDER BY text"""
@@ -79,9 +84,21 @@ def rank_logged_queries(
         """SELECT DISTINCT s.raw_query AS query, c.document_id AS document FROM clicks AS c
            JOIN searches AS s ON s.search = c.search ORDER BY 1, 2"""
     )
-    ranked = ranker(documents, clicked, queries, depth=depth, progress=progress)
-    engine.load("ranked", ranked.rename_columns(["raw_query", "document_id", "rank"]))
+    known = {normalise(text) for text in queries}
+    further = [text for text in more if normalise(text) not in known]
+    ranked = ranker(documents, clicked, [*queries, *further], depth=depth, progress=progress)
+    proposed = ranked.slice(0, 0)
+    if propose:
+        known.update(map(normalise, further))
+        proposed = proposed_queries.propose(
+            engine, documents, ranker, most=propose, depth=depth, known=known
+        ).cast(ranked.schema)
+    engine.load(
+        "ranked",
+        pa.concat_tables([ranked, proposed]).rename_columns(["raw_query", "document_id", "rank"]),
+    )
     _normalise(engine)
+    return len(proposed["query"].unique())
 
 
 def _normalise(engine: Engine) -> None:

@@ -28,9 +28,11 @@ from wayword.completion.policies import POOL, Policy, PrefixFiltered, RetrieverP
 from wayword.completion.popular import PopularRetriever
 from wayword.completion.typing_outcomes import Slots, take_probabilities
 from wayword.engines.tables import fetch_numbered, tables_in
+from wayword.evaluation.stage import leave_out_unavailable
 from wayword.evaluation.typing_sessions import Sessions, Shown
 from wayword.logs import contexts_stage
 from wayword.logs.contexts import PREFIX
+from wayword.rankings.availability import STAGE as AVAILABILITY
 from wayword.request import ANY
 from wayword.serving.completer import Served
 from wayword.serving.served_policy import ServedPolicy
@@ -88,7 +90,7 @@ def text_gains(workspace: Workspace, served: Served) -> TextGains:
 
     A text is considered only if it begins a query that may be shown, so that none tells a withheld one.
     """
-    optional = tuple(name for name in ("acceptance",) if name in workspace.manifest["stages"])
+    optional = tuple(name for name in ("acceptance", AVAILABILITY) if name in workspace.manifest["stages"])
     stages = ("rankings", "propensity", "contexts", "demand", "completion", *optional)
     at = {stage: workspace.folder(stage) for stage in stages}
     model = completion.load_lists(at)
@@ -101,6 +103,7 @@ def text_gains(workspace: Workspace, served: Served) -> TextGains:
     )
     with TemporaryDirectory() as spill, tables_in(Path(spill)) as engine:
         fetch_numbered(engine, at)
+        leave_out_unavailable(engine, at)
         schema = contexts_stage.load(at["contexts"]).schema
         sessions = Sessions.read(engine, model.retriever.texts, schema, measure, SEARCHES)
         wanted = _texts_wanted(sessions, named)

@@ -161,7 +161,7 @@ def explain(
         score=listed[place - 1].score if place else None,
         score_is=score_meaning(index.about),
         utility=float(utility[0]) if len(utility) else 0.0,
-        popularity=int(index.popularity[number]),
+        popularity=round(float(index.popularity[number])),
         becomes=[
             Onward(one.query, one.score)
             for one in index.continuations(typed_text, SHOWN, mode, given, served.hidden)

@@ -86,7 +86,7 @@ def popular_lists(world: World) -> PolicyLists:
     queries = world.queries.to_pylist()
     order = sorted(range(len(queries)), key=queries.__getitem__)
     texts = [queries[number] for number in order]
-    counts = np.ceil(probability[order] / probability.sum() * COUNT_SCALE).astype(np.int64)
+    counts = np.ceil(probability[order] / probability.sum() * COUNT_SCALE)
     popular = RetrieverPolicy(PopularRetriever(texts, counts))
     return PolicyLists(PrefixFiltered(popular, texts, candidates=1000), texts)
 

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from wayword.progress import SILENT, Progress
 from wayword.rankings.bm25 import rank_with_bm25
+from wayword.rankings.title_phrases import TitlePhrases
 from wayword.simulation.catalogue import related_counts
 from wayword.simulation.world import Intents, World
-from wayword.simulation.worlds.title_phrases import TitlePhrases
 from wayword.text import normalise
 
 SIZE = 3000

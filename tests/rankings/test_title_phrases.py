@@ -2,9 +2,9 @@
 
 import pytest
 
+from wayword.rankings.title_phrases import LONGEST, STOP_WORDS, TitlePhrases, parts_of_title
 from wayword.simulation.catalogue import load_catalogue
 from wayword.simulation.worlds.packages import catalogue_phrases
-from wayword.simulation.worlds.title_phrases import LONGEST, STOP_WORDS, TitlePhrases, parts_of_title
 
 
 @pytest.fixture(scope="module")

@@ -60,7 +60,16 @@ def parts_of_title(title: str) -> list[list[str]]:
     >>> parts_of_title("Real-time strategy game (3D), for X.Org")
     [['real', 'time', 'strategy', 'game'], ['3d'], ['for', 'x', 'org']]
     """
-    return [words for part in _PARTS.split(title) if (words := normalise(part).split())]
+    return [words for words, _ in spelt_parts(title)]
+
+
+def spelt_parts(title: str) -> list[tuple[list[str], list[str]]]:
+    """The words of each part of a title, normalised and as they are written.
+
+    >>> spelt_parts("MP3 player (for X.Org)")
+    [(['mp3', 'player'], ['MP3', 'player']), (['for', 'x', 'org'], ['for', 'X.Org'])]
+    """
+    return [(words, part.split()) for part in _PARTS.split(title) if (words := normalise(part).split())]
 
 
 @dataclass
