@@ -1,0 +1,20 @@
+#!/bin/sh
+# Learn from what was searched since the last time: refresh.sh /var/lib/wayword [options of `wayword refresh`]
+#
+#   workspace/events/  the server writes here
+#   new/               events that are not learned yet; what fails tonight is made up for tomorrow
+#   learned/<time>/    events and log that were learned, to be kept for as long as you may
+set -eu
+state=${1:?"usage: refresh.sh FOLDER [OPTIONS]"}
+shift
+cd "$state"
+umask 077
+mkdir -p new workspace/events
+# By renaming within the file system, so that nothing is lost that is written meanwhile.
+find workspace/events -name '*.ndjson' -exec mv -t new {} +
+[ -n "$(ls new)" ] || exit 0
+wayword ubi new --out log
+wayword refresh workspace --log log/clicks.parquet "$@"
+done=learned/$(date -u +%Y%m%dT%H%M%SZ)
+mkdir -p "$done"
+mv new log "$done"
