@@ -16,18 +16,18 @@ state() {
     find . -name '.?*' -prune -o -path ./workspace/events -prune -o -print | sort
 }
 
-for _ in $(seq 60); do
+for _ in $(seq 300); do
     before=$(state)
     code=0
     rsync --archive --hard-links --delete --exclude='.*' ${last:+--link-dest="$copies/$last"} "$from/" "$new/" || code=$?
     [ $code = 0 ] || [ $code = 24 ] || exit $code  # 24: a file went meanwhile
     if [ "$(state)" = "$before" ] && [ $code = 0 ]; then
         sync -f "$new"
-        mv "$new" "$copies/$(date -u +%Y%m%dT%H%M%SZ)"
+        mv --no-target-directory "$new" "$copies/$(date -u +%Y%m%dT%H%M%SZ)"
         ls "$copies" | head -n -14 | while read -r old; do rm -rf "${copies:?}/$old"; done
         exit
     fi
-    sleep 10
+    sleep 2
 done
 echo "backup.sh: $from did not stay the same for as long as it takes to copy what changes. Is a build running again and again?" >&2
 exit 1
