@@ -8,23 +8,26 @@ set -eu
 from=${1:?"usage: backup.sh FOLDER COPIES"} copies=${2:?"usage: backup.sh FOLDER COPIES"}
 copies=$(realpath "$copies")
 new=$copies/.unfinished
-last=$(ls "$copies" | tail -n 1)
 
+made() {
+    find "$copies" -mindepth 1 -maxdepth 1 -name '[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]T[0-9][0-9][0-9][0-9][0-9][0-9]Z' | sort
+}
 state() {
     cd "$from"
     cat workspace/manifest.json workspace/index/current
     find . -name '.?*' -prune -o -path ./workspace/events -prune -o -print | sort
 }
 
+last=$(made | tail -n 1)
 for _ in $(seq 300); do
     before=$(state)
     code=0
-    rsync --archive --hard-links --delete --exclude='.*' ${last:+--link-dest="$copies/$last"} "$from/" "$new/" || code=$?
+    rsync --archive --hard-links --delete --exclude='.*' ${last:+--link-dest="$last"} "$from/" "$new/" || code=$?
     [ $code = 0 ] || [ $code = 24 ] || exit $code  # 24: a file went meanwhile
     if [ "$(state)" = "$before" ] && [ $code = 0 ]; then
         sync -f "$new"
         mv --no-target-directory "$new" "$copies/$(date -u +%Y%m%dT%H%M%SZ)"
-        ls "$copies" | head -n -14 | while read -r old; do rm -rf "${copies:?}/$old"; done
+        made | head -n -14 | while read -r old; do rm -rf "$old"; done
         exit
     fi
     sleep 2

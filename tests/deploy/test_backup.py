@@ -150,13 +150,15 @@ def test_what_has_not_changed_is_stored_once_and_old_copies_go(state: Path, tmp_
     copies = tmp_path / "copies"
     for day in range(1, 16):
         (copies / f"202611{day:02d}T000000Z").mkdir()
+    (copies / "of-another").mkdir()
     first = back_up(state, copies)
     second = copies / "20991231T000000Z"
     back_up(state, copies).rename(second)
     files = [path.relative_to(first) for path in first.rglob("*") if path.is_file()]
     assert files
-    assert all(os.path.samefile(first / file, second / file) for file in files)
-    assert len(list(copies.iterdir())) == 14
+    assert all((first / file).samefile(second / file) for file in files)
+    assert len(list(copies.glob("*Z"))) == 14
+    assert (copies / "of-another").is_dir()
 
 
 def test_a_copy_that_cannot_be_made_takes_no_name(state: Path, tmp_path: Path) -> None:
@@ -167,3 +169,28 @@ def test_a_copy_that_cannot_be_made_takes_no_name(state: Path, tmp_path: Path) -
     assert done.returncode != 0
     assert "index/current" in done.stderr
     assert [one.name for one in (tmp_path / "copies").iterdir() if not one.name.startswith(".")] == []
+
+
+def test_a_build_that_ends_while_it_copies_is_copied_as_well(state: Path, tmp_path: Path) -> None:
+    """`rsync` here lets a build end, and the night move the events, as soon as it has copied once."""
+    swap = f"""#!/bin/sh
+{program("rsync")} "$@" || exit $?
+[ ! -e {tmp_path}/swapped ] || exit 0
+touch {tmp_path}/swapped
+mkdir {state}/workspace/artefacts/new-0123456789abcdef {state}/new
+echo "the next" > {state}/workspace/artefacts/new-0123456789abcdef/file
+mv {state}/workspace/events/ubi-1.ndjson {state}/new
+"""
+    (tmp_path / "rsync").write_text(swap, encoding="utf-8")
+    (tmp_path / "rsync").chmod(0o755)
+    events = state / "workspace/events"
+    events.mkdir()
+    (events / "ubi-1.ndjson").write_text("{}\n", encoding="utf-8")
+    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    subprocess.run([DEPLOY / "backup.sh", state, tmp_path / "copies"], env=environment, check=True)
+    (copy,) = (tmp_path / "copies").iterdir()
+    assert (copy / "workspace/artefacts/new-0123456789abcdef/file").read_text(
+        encoding="utf-8"
+    ) == "the next\n"
+    assert (copy / "new/ubi-1.ndjson").exists()
+    assert not (copy / "workspace/events/ubi-1.ndjson").exists()

@@ -168,7 +168,9 @@ def test_the_host_of_the_client_arrives(proxy: Proxy) -> None:
 def test_the_address_of_the_client_arrives_whatever_it_says_itself(proxy: Proxy) -> None:
     """The server allows each client 60 requests; nginx, more."""
     answers = [
-        proxy.ask(f"/complete?prefix=v{number}", source="127.0.0.4", headers={"X-Forwarded-For": f"10.0.0.{number}"})
+        proxy.ask(
+            f"/complete?prefix=v{number}", source="127.0.0.4", headers={"X-Forwarded-For": f"10.0.0.{number}"}
+        )
         for number in range(70)
     ]
     assert [one.status for one in answers].count(200) <= 60
@@ -200,14 +202,20 @@ def test_equal_requests_reach_the_server_about_once_per_second(proxy: Proxy) -> 
 
 
 def test_events_are_stored(proxy: Proxy) -> None:
-    record = {"user_query": "video player", "query_id": "through the proxy", "query_response_hit_ids": ["vlc"]}
+    record = {
+        "user_query": "video player",
+        "query_id": "through the proxy",
+        "query_response_hit_ids": ["vlc"],
+    }
     body = json.dumps(record).encode()
     for origin in ("https://shop.example", f"https://{NAME}"):
         got = proxy.ask("/events", source="127.0.0.9", body=body, headers={"Origin": origin})
         assert (got.status, got.json) == (200, {"stored": 1})
     stored = [one for one in proxy.server.records() if one.get("query_id") == "through the proxy"]
     assert len(stored) == 2
-    refused = proxy.ask("/events", source="127.0.0.9", body=body, headers={"Origin": "https://foreign.example"})
+    refused = proxy.ask(
+        "/events", source="127.0.0.9", body=body, headers={"Origin": "https://foreign.example"}
+    )
     assert refused.status == 403
 
 
@@ -215,7 +223,9 @@ def test_a_large_body_does_not_reach_the_server(proxy: Proxy) -> None:
     assert proxy.ask("/events", source="127.0.0.10", body=b" " * 1_000_001).status == 413
 
 
-@pytest.mark.parametrize("path", ["/", "/metrics", "/healthz", "/overrides", "/explain?prefix=v&query=vlc", "/docs"])
+@pytest.mark.parametrize(
+    "path", ["/", "/metrics", "/healthz", "/overrides", "/explain?prefix=v&query=vlc", "/docs"]
+)
 def test_what_is_not_for_the_public_is_closed_to_it(path: str, proxy: Proxy) -> None:
     assert proxy.ask(path, source="127.0.0.11").status == 403
 

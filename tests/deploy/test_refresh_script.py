@@ -19,8 +19,8 @@ pytestmark = pytest.mark.slow
 
 WAYWORD = """\
 #!/bin/sh
-# All commands but one are real; `refresh` notes what it was given.
-if [ "$1" = refresh ]; then
+# `ubi` is real; others note what they were given.
+if [ "$1" != ubi ]; then
     echo "$@" >> asked
     exit "$(cat code)"
 fi
@@ -34,10 +34,10 @@ class State:
 
     path: Path
 
-    def night(self, *options: str, code: int = 0) -> int:
-        """Run the script; `refresh` ends with the code."""
+    def night(self, *options: str, code: int = 0, **settings: str) -> int:
+        """Run the script; commands but `ubi` end with the code."""
         (self.path / "code").write_text(str(code), encoding="utf-8")
-        environment = os.environ | {"PATH": f"{self.path}/bin:{os.environ['PATH']}"}
+        environment = os.environ | {"PATH": f"{self.path}/bin:{os.environ['PATH']}"} | settings
         command = [DEPLOY / "refresh.sh", self.path, *options]
         return subprocess.run(command, env=environment, capture_output=True, check=False).returncode
 
@@ -52,7 +52,9 @@ class State:
         record = {"user_query": "video player", "query_id": str(number), "query_response_hit_ids": ["vlc"]}
         file = self.path / f"workspace/events/ubi-20261119T0000{number:02d}Z-1-1.ndjson"
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text('{"index": {"_index": "ubi_queries"}}\n' + json.dumps(record) + "\n", encoding="utf-8")
+        file.write_text(
+            '{"index": {"_index": "ubi_queries"}}\n' + json.dumps(record) + "\n", encoding="utf-8"
+        )
 
     def searches(self, log: str) -> list[str]:
         """The ids of the searches in a log."""
@@ -85,6 +87,15 @@ def test_new_searches_are_learned_once(state: State) -> None:
     assert len(state.asked) == 1
 
 
+def test_the_engine_is_asked_about_new_queries_where_the_settings_say_so(state: State) -> None:
+    state.search(1)
+    assert state.night(RANKINGS="--from solr --endpoint http://127.0.0.1:1") == 0
+    assert state.asked == [
+        "rankings --from solr --endpoint http://127.0.0.1:1 --queries log/clicks.parquet --out rankings.parquet",
+        "refresh workspace --log log/clicks.parquet --rankings rankings.parquet",
+    ]
+
+
 def test_a_night_that_fails_is_made_up_for_by_the_next(state: State) -> None:
     state.search(1)
     assert state.night(code=3) == 3
@@ -93,7 +104,9 @@ def test_a_night_that_fails_is_made_up_for_by_the_next(state: State) -> None:
     assert state.searches("learned/*/log") == ["1", "2"]
 
 
-def test_events_that_a_server_is_writing_are_moved_and_the_next_are_kept(undisturbed: Made, state: State) -> None:
+def test_events_that_a_server_is_writing_are_moved_and_the_next_are_kept(
+    undisturbed: Made, state: State
+) -> None:
     shutil.copytree(undisturbed.path, state.path / "workspace")
     record = {"user_query": "video player", "query_response_hit_ids": ["vlc"]}
     with serving(state.path / "workspace") as server:
