@@ -38,7 +38,7 @@ class State:
         """Run the script; commands but `ubi` end with the code."""
         (self.path / "code").write_text(str(code), encoding="utf-8")
         environment = os.environ | {"PATH": f"{self.path}/bin:{os.environ['PATH']}"} | settings
-        command = [DEPLOY / "refresh.sh", self.path, *options]
+        command: list[Path | str] = [DEPLOY / "refresh.sh", self.path, *options]
         return subprocess.run(command, env=environment, capture_output=True, check=False).returncode
 
     @property
