@@ -95,7 +95,7 @@ class Records:
         counting: bool,
         placed: bool,
     ) -> str:
-        columns = _selected(self.engine, fields, {a: self.engine.quote(part.names[n]) for a, n in picked.items()})
+        columns = _selected(fields, {a: quote(part.names[n]) for a, n in picked.items()})
         place = ", filename AS file, row_number() OVER () AS place" if placed else ""
         reader = self._csv_reader(part, number, paths, counting=counting, serial=placed)
         return f"(SELECT {number}::UTINYINT AS part, NULL::VARCHAR AS {BROKEN}, {columns}{place} FROM {reader})"
@@ -104,16 +104,16 @@ class Records:
         form = part.dialect
         if form is None:
             raise ValueError("a CSV part without a dialect")
-        types = "{" + ", ".join(f"{_text(name)}: 'VARCHAR'" for name in form.names) + "}"
-        quote = '"' if form.quoted else ""
+        types = "{" + ", ".join(f"{text(name)}: 'VARCHAR'" for name in form.names) + "}"
+        mark = "\"" if form.quoted else ""
         rejects = (
             f"store_rejects = true, rejects_table = 'rejected_{number}', rejects_scan = 'scans_{number}', "
             f"rejects_limit = {MOST_REJECTED}"
             if counting
             else "ignore_errors = true"
         )
-        return f"""read_csv({_list(paths)}, columns = {types}, delim = {_text(form.separator)}, quote = {_text(quote)},
-            escape = {_text(quote)}, header = {str(form.skipped > 0).lower()}, skip = {max(0, form.skipped - 1)},
+        return f"""read_csv({_list(paths)}, columns = {types}, delim = {text(form.separator)}, quote = {text(mark)},
+            escape = {text(mark)}, header = {str(form.skipped > 0).lower()}, skip = {max(0, form.skipped - 1)},
             auto_detect = false, nullstr = {NULLS}, allow_quoted_nulls = false, parallel = {str(not serial).lower()},
             null_padding = {str(not form.quoted).lower()}, {rejects})"""
 
@@ -128,9 +128,9 @@ class Records:
         placed: bool,
     ) -> str:
         del counting
-        quoted = ", ".join(_text(part.names[name]) for name in picked.values())
+        quoted = ", ".join(text(part.names[name]) for name in picked.values())
         values = {alias: f"nullif(found[{place}], '')" for place, alias in enumerate(picked, start=1)}
-        columns = _selected(self.engine, fields, values)
+        columns = _selected(fields, values)
         place = ", filename AS file, line AS place" if placed else ""
         lines = _LINES.format(paths=_list(paths), longest=_LONGEST, buffer=4 * _LONGEST)
         broken = f"CASE WHEN found IS NULL OR NOT starts_with(ltrim(line), '{{') THEN line END AS {BROKEN}"
@@ -149,7 +149,7 @@ class Records:
         placed: bool,
     ) -> str:
         del counting
-        columns = _selected(self.engine, fields, {alias: part.names[name] for alias, name in picked.items()})
+        columns = _selected(fields, {alias: part.names[name] for alias, name in picked.items()})
         place = ", filename AS file, file_row_number + 1 AS place" if placed else ""
         return f"""(SELECT {number}::UTINYINT AS part, NULL::VARCHAR AS {BROKEN}, {columns}{place}
             FROM read_parquet({_list(paths)}, binary_as_string = true, hive_partitioning = false))"""
@@ -237,7 +237,7 @@ def _names_in_parquet(engine: DuckDB, source: Source) -> dict[str, str]:
             f"Cannot read {source.path}: {str(problem).replace(str(source.plain), source.path.name)[:300]} Expected a "
             "complete Parquet file. Export it again."
         ) from problem
-    return {name: _as_text(engine.quote(name), kind.upper()) for name, kind in types.items()}
+    return {name: _as_text(quote(name), kind.upper()) for name, kind in types.items()}
 
 
 def _as_text(column: str, kind: str) -> str:
@@ -259,7 +259,7 @@ def _make_lines(engine: DuckDB, source: Source) -> None:
     made = source.plain.with_suffix(".lines")
     try:
         engine.copy(
-            f"SELECT CAST(json AS VARCHAR) AS line FROM read_json_objects({_text(str(source.plain))}, format = 'array')",
+            f"SELECT CAST(json AS VARCHAR) AS line FROM read_json_objects({text(str(source.plain))}, format = 'array')",
             made,
             "FORMAT csv, HEADER false, QUOTE '', ESCAPE '', DELIMITER '\x01'",
         )
@@ -304,8 +304,8 @@ def _paths(objects: Sequence[dict[str, Any]]) -> dict[str, str]:
     return found
 
 
-def _selected(engine: DuckDB, fields: Fields, values: Mapping[str, str]) -> str:
-    return ", ".join(f"{values.get(alias, 'NULL::VARCHAR')} AS {engine.quote(alias)}" for alias in fields)
+def _selected(fields: Fields, values: Mapping[str, str]) -> str:
+    return ", ".join(f"{values.get(alias, 'NULL::VARCHAR')} AS {quote(alias)}" for alias in fields)
 
 
 def _line_of(path: Path, line: str) -> int | None:
@@ -329,9 +329,15 @@ def _brief(text: str | None) -> str:
     return (text or "").rstrip()[:200]
 
 
-def _text(value: str) -> str:
+def text(value: str) -> str:
+    """SQL for a text."""
     return "'" + value.replace("'", "''") + "'"
 
 
+def quote(name: str) -> str:
+    """SQL for the name of a column."""
+    return '"' + name.replace('"', '""') + '"'
+
+
 def _list(values: Sequence[str]) -> str:
-    return "[" + ", ".join(map(_text, values)) + "]"
+    return "[" + ", ".join(map(text, values)) + "]"
