@@ -21,7 +21,8 @@ def import_log(
     format_name: Annotated[
         str | None,
         typer.Option(
-            "--format", help="tables, ubi, ga4, metarank, coveo, algolia or aol. [default: found by the content]"
+            "--format",
+            help="tables, ubi, ga4, metarank, coveo, algolia or aol. [default: found by the content]",
         ),
     ] = None,
     columns: Annotated[
@@ -33,7 +34,8 @@ def import_log(
         ),
     ] = None,
     first_rank: Annotated[
-        int | None, typer.Option(min=0, max=1, help="The position of the first result. [default: found in the data]")
+        int | None,
+        typer.Option(min=0, max=1, help="The position of the first result. [default: found in the data]"),
     ] = None,
     weight: Annotated[
         list[str] | None,
@@ -45,9 +47,15 @@ def import_log(
     encoding: Annotated[
         str | None, typer.Option(help="Of text files, e.g. latin-1. [default: found by the content]")
     ] = None,
-    unreadable: Annotated[float, typer.Option(min=0, max=1, help="The share of lines that may be broken.")] = 0.01,
-    partial: Annotated[bool, typer.Option(help="Read truncated compressed files up to where they end.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Take columns by their usual names without a question.")] = False,
+    unreadable: Annotated[
+        float, typer.Option(min=0, max=1, help="The share of lines that may be broken.")
+    ] = 0.01,
+    partial: Annotated[
+        bool, typer.Option(help="Read truncated compressed files up to where they end.")
+    ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Take columns by their usual names without a question.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Turn the log of another system into a log for `wayword run`.
@@ -101,5 +109,7 @@ def _weights(pairs: list[str]) -> dict[str, float]:
         try:
             found[action.strip()] = float(number)
         except ValueError:
-            raise WaywordError(f"Found --weight {pair}; expected ACTION=NUMBER, such as purchase=5.") from None
+            raise WaywordError(
+                f"Found --weight {pair}; expected ACTION=NUMBER, such as purchase=5."
+            ) from None
     return found

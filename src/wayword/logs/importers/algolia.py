@@ -53,7 +53,10 @@ def read(job: Job) -> Outcome:
                         THEN list_transform(from_json(hits, '{_HITS}'), lambda h: h.objectID) END AS hits, NULL AS attributes
             FROM algolia_timed WHERE queryID IS NOT NULL AND query IS NOT NULL ORDER BY eventType IS NOT NULL, place""",
     )
-    events.act(engine, "SELECT place, query_id, person, time, action, object, ordinal FROM algolia_actions ORDER BY place, turn")
+    events.act(
+        engine,
+        "SELECT place, query_id, person, time, action, object, ordinal FROM algolia_actions ORDER BY place, turn",
+    )
     counts = rows_of(
         engine,
         """SELECT count(*) FILTER (eventType IS NOT NULL AND queryID IS NULL) AS apart,
@@ -62,7 +65,9 @@ def read(job: Job) -> Outcome:
     actions = events.actions_of(job)
     known = ", ".join("'" + name.replace("'", "''") + "'" for name in ("impression", *actions))
     notes += events.unweighted(engine, f"SELECT action FROM algolia_actions WHERE action NOT IN ({known})")
-    return events.finish(job, lines, left_out, actions, notes, dropped={"events without a queryID": counts["apart"]})
+    return events.finish(
+        job, lines, left_out, actions, notes, dropped={"events without a queryID": counts["apart"]}
+    )
 
 
 def _unnest(job: Job) -> None:

@@ -11,7 +11,13 @@ from wayword.logs.importers import click_rows
 from wayword.logs.importers.columns import Mapped
 from wayword.logs.importers.job import Format, Job, Outcome
 
-COLUMNS = {"query": "Query", "document": "ClickURL", "rank": "ItemRank", "user": "AnonID", "time": "QueryTime"}
+COLUMNS = {
+    "query": "Query",
+    "document": "ClickURL",
+    "rank": "ItemRank",
+    "user": "AnonID",
+    "time": "QueryTime",
+}
 
 
 def recognises(names: Collection[str]) -> bool:
@@ -25,4 +31,6 @@ def read(job: Job) -> Outcome:
     return click_rows.read(replace(job, first_rank=1), mapped)
 
 
-FORMAT = Format("aol", "the AOL query log of 2006 (tab separated)", recognises, read, (*COLUMNS,), quoted=False)
+FORMAT = Format(
+    "aol", "the AOL query log of 2006 (tab separated)", recognises, read, (*COLUMNS,), quoted=False
+)

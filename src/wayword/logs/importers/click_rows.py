@@ -109,8 +109,10 @@ def read(job: Job, mapped: Mapped) -> Outcome:
     if time:
         said.append(f"times are {time.name}")
     if not table.dated:
-        notes.append("rows have neither a search id nor a time: each is a search of its own, and equal rows are kept")
-    return Outcome({"rows": rows}, kept, {reason: n for reason, n in dropped.items() if n}, said, notes)
+        notes.append(
+            "rows have neither a search id nor a time: each is a search of its own, and equal rows are kept"
+        )
+    return Outcome({"rows": rows}, kept, dropped, said, notes)
 
 
 def _texts(job: Job, mapped: Mapped, **how: bool) -> str:
@@ -122,7 +124,9 @@ def _texts(job: Job, mapped: Mapped, **how: bool) -> str:
 def _look(table: ClickTable) -> tuple[int, dict[str, int], list[str]]:
     """Table `looked`: what decides about each row. The number of lines, those that are broken, and notes about them."""
     job = table.job
-    same = f"hash(lower(query), \"user\", prefix{table.contexts})" if table.has("search_id") else "NULL::UBIGINT"
+    same = (
+        f'hash(lower(query), "user", prefix{table.contexts})' if table.has("search_id") else "NULL::UBIGINT"
+    )
     job.engine.step(
         "looked",
         f"""
@@ -165,7 +169,9 @@ def _first_rank(table: ClickTable) -> tuple[int, list[str]]:
     if zeros and zeros * _STRAY >= ones:
         return 0, [f"positions begin at 0 ({zeros:,} clicks are there): 1 is added to all"]
     if zeros:
-        return 1, [f"positions begin at 1; {zeros:,} clicks at 0 are left out (--first-rank 0 if it is the first)"]
+        return 1, [
+            f"positions begin at 1; {zeros:,} clicks at 0 are left out (--first-rank 0 if it is the first)"
+        ]
     return 1, []
 
 
@@ -192,10 +198,15 @@ def _judge(table: ClickTable, first: int) -> dict[str, int]:
         _find_several(table, first)
     engine.step("repeated", "SELECT pair FROM valid WHERE pair IS NOT NULL GROUP BY pair HAVING count(*) > 1")
     engine.step("valid", "SELECT 1 AS done")
-    engine.step("repeated_rows", f"SELECT *, 0 AS n, NULL::VARCHAR AS why FROM ({_rows(table, first)}) LIMIT 0")
+    engine.step(
+        "repeated_rows", f"SELECT *, 0 AS n, NULL::VARCHAR AS why FROM ({_rows(table, first)}) LIMIT 0"
+    )
     if _number(table, "repeated"):
         _judge_repeated(table, first)
-    why = {row["why"]: row["n"] for row in rows_of(engine, "SELECT why, count(*) AS n FROM repeated_rows GROUP BY why")}
+    why = {
+        row["why"]: row["n"]
+        for row in rows_of(engine, "SELECT why, count(*) AS n FROM repeated_rows GROUP BY why")
+    }
     return counts | {TWICE: why.get(TWICE, 0), MOVED: why.get(MOVED, 0)}
 
 
@@ -240,7 +251,7 @@ def _judge_repeated(table: ClickTable, first: int) -> None:
 
 def _kept(table: ClickTable, first: int) -> str:
     """SQL for the rows of the log."""
-    optional = [name for name in OPTIONAL if name == "search_id" and table.identified or table.has(name)]
+    optional = [name for name in OPTIONAL if (name == "search_id" and table.identified) or table.has(name)]
     columns = ", ".join(["query", "document", "CASE WHEN document IS NOT NULL THEN rank END AS rank"])
     columns += "".join(f", {quote(name)}" for name in optional) + table.contexts
     if not _number(table, "repeated"):

@@ -24,7 +24,10 @@ ROLES: dict[str, tuple[str, str]] = {
         "productposition serpposition listposition",
         "pos index ordinal slot place platz rang posicion itemindex",
     ),
-    "search_id": ("searchid queryid searchqueryid searchuid searchqueryuid queryuid qid searchrequestid serpid", "requestid"),
+    "search_id": (
+        "searchid queryid searchqueryid searchuid searchqueryuid queryuid qid searchrequestid serpid",
+        "requestid",
+    ),
     "session": ("sessionid session", "sid visitid visit sessid"),
     "user": (
         "user userid visitorid clientid customerid anonid usertoken userpseudoid memberid shopperid anonymousid",
@@ -41,9 +44,23 @@ ROLES: dict[str, tuple[str, str]] = {
     "action": ("action eventtype eventname actiontype actionname interaction interactiontype", "event type"),
 }
 """The usual names of each column, without case, spaces and signs; the second ones count where none of the first is there."""
-CONTEXTS = (
-    "device devicetype devicecategory platform locale language lang country region market site shop store storeid channel"
-).split()
+CONTEXTS = [
+    "device",
+    "devicetype",
+    "devicecategory",
+    "platform",
+    "locale",
+    "language",
+    "lang",
+    "country",
+    "region",
+    "market",
+    "site",
+    "shop",
+    "store",
+    "storeid",
+    "channel",
+]
 """Columns that are context by their name: known before people type."""
 REQUIRED = ("query", "document", "rank")
 
@@ -61,7 +78,9 @@ class Mapped:
     @property
     def option(self) -> str:
         """The options that say the same."""
-        return " ".join(f"--map {role}={quoted(name)}" for role, name in [*self.roles.items(), *self.contexts.items()])
+        return " ".join(
+            f"--map {role}={quoted(name)}" for role, name in [*self.roles.items(), *self.contexts.items()]
+        )
 
 
 def parse(pairs: Sequence[str]) -> dict[str, str]:
@@ -74,7 +93,9 @@ def parse(pairs: Sequence[str]) -> dict[str, str]:
     for pair in pairs:
         role, equals, name = pair.partition("=")
         if not (role.strip() and equals and name.strip()):
-            raise LogError(f"Found --map {pair}; expected COLUMN_OF_THE_LOG=COLUMN_OF_THE_FILE, such as query=search_term.")
+            raise LogError(
+                f"Found --map {pair}; expected COLUMN_OF_THE_LOG=COLUMN_OF_THE_FILE, such as query=search_term."
+            )
         found[role.strip()] = name.strip()
     return found
 
@@ -97,7 +118,9 @@ def find(names: Sequence[str], given: Mapping[str, str], *, source: str) -> Mapp
         elif fitting:
             guessed[role] = fitting[0]
             if len(fitting) > 1:
-                notes.append(f"{role} is taken from {fitting[0]}; {', '.join(fitting[1:])} could be meant as well")
+                notes.append(
+                    f"{role} is taken from {fitting[0]}; {', '.join(fitting[1:])} could be meant as well"
+                )
     roles = chosen | guessed
     contexts = {role: name for role, name in roles.items() if role not in ROLES}
     contexts |= {name: name for name in free if name not in roles.values() and simple(name) in CONTEXTS}
@@ -108,7 +131,9 @@ def find(names: Sequence[str], given: Mapping[str, str], *, source: str) -> Mapp
         raise LogError(_ambiguous(names, missing, doubtful, source=source))
     unused = [name for name in names if name not in roles.values() and name not in contexts.values()]
     roles = {role: name for role, name in roles.items() if role in ROLES}
-    return Mapped(roles, contexts, guessed | {n: f for n, f in contexts.items() if n not in given}, unused, notes)
+    return Mapped(
+        roles, contexts, guessed | {n: f for n, f in contexts.items() if n not in given}, unused, notes
+    )
 
 
 def simple(name: str) -> str:

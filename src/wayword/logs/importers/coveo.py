@@ -44,13 +44,17 @@ _WRONG = f"""(rank IS NOT NULL AND TRY_CAST(rank AS DOUBLE) IS NULL)
 def recognises(names: Collection[str]) -> bool:
     """An id of searches as Coveo names it, beside its names of the query or the rank."""
     found = {simple(name) for name in names}
-    return "searchqueryuid" in found or ("searchid" in found and bool({"queryexpression", "clickrank"} & found))
+    return "searchqueryuid" in found or (
+        "searchid" in found and bool({"queryexpression", "clickrank"} & found)
+    )
 
 
 def read(job: Job) -> Outcome:
     """Read searches and clicks."""
     engine = job.engine
-    fields = {role: job.mapping.get(role) or _named(job.records.names, known) for role, known in NAMES.items()}
+    fields = {
+        role: job.mapping.get(role) or _named(job.records.names, known) for role, known in NAMES.items()
+    }
     _check(job, fields)
     expected = "rows of searches and clicks, with a number as the rank of a click"
     lines, notes, left_out = events.load(job, "coveo", fields, wrong=_WRONG, expected=expected)
@@ -71,7 +75,9 @@ def read(job: Job) -> Outcome:
     )
     said = ", ".join(f"{role}={name}" for role, name in fields.items() if name)
     outcome = events.finish(job, lines, left_out, events.actions_of(job), notes, dropped={})
-    return Outcome(outcome.read, outcome.kept, outcome.dropped, [f"columns: {said}", *outcome.taken_as], outcome.notes)
+    return Outcome(
+        outcome.read, outcome.kept, outcome.dropped, [f"columns: {said}", *outcome.taken_as], outcome.notes
+    )
 
 
 def _named(names: Sequence[str], known: Sequence[str]) -> str | None:

@@ -32,7 +32,9 @@ def find(path: Path, *, shown: Path, quoted: bool = True) -> Dialect:
     separator = text[4] if told else ""
     body = text.partition("\n")[2] if told else text
     if not body.strip():
-        raise LogError(f"{shown} is empty: it has no columns. Expected names of columns and at least one row.")
+        raise LogError(
+            f"{shown} is empty: it has no columns. Expected names of columns and at least one row."
+        )
     separator = separator or max(SEPARATORS, key=lambda each: _fit(body, each, quoted=quoted))
     first = next(iter(_records(body, separator, quoted=quoted)), [])
     headed = _is_header(first)

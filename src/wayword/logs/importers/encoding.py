@@ -64,7 +64,11 @@ def look(path: Path, *, shown: Path, encoding: str | None = None) -> Text:
     if suspect is None and rest and (bad := _not_utf8(rest)):
         suspect = (lines + 1, bad[1])
     if suspect is None or not _is_western(path):
-        note = f"{shown} has lines that end in different ways (\\n, \\r\\n or \\r); all are line ends" if ends.mixed else None
+        note = (
+            f"{shown} has lines that end in different ways (\\n, \\r\\n or \\r); all are line ends"
+            if ends.mixed
+            else None
+        )
         return Text(UTF8, not ends.mixed, lines, note)
     line, found = suspect
     return Text(

@@ -16,7 +16,9 @@ from wayword.logs.ubi.clicks import CLICKS
 from wayword.logs.ubi.summary import PARTS
 
 
-def load(job: Job, table: str, fields: Mapping[str, str | None], *, wrong: str, expected: str) -> tuple[int, list[str], int]:
+def load(
+    job: Job, table: str, fields: Mapping[str, str | None], *, wrong: str, expected: str
+) -> tuple[int, list[str], int]:
     """Table of the records with some fields and their `place`; the numbers of lines and of those left out, and notes.
 
     Those that are no records, or satisfy the SQL condition `wrong`, are left out.
@@ -78,15 +80,25 @@ def actions_of(job: Job, *clicks: str) -> tuple[str, ...]:
 
 def unweighted(engine: DuckDB, sql: str) -> list[str]:
     """A note about actions (rows with `action`) that do not count since they have no weight."""
-    rows = rows_of(engine, f"SELECT action, count(*) AS n FROM ({sql}) GROUP BY action ORDER BY n DESC, action LIMIT 10")
+    rows = rows_of(
+        engine, f"SELECT action, count(*) AS n FROM ({sql}) GROUP BY action ORDER BY n DESC, action LIMIT 10"
+    )
     if not rows:
         return []
     named = ", ".join(f"{row['action']} ({row['n']:,})" for row in rows)
-    return [f"actions without a weight are not counted: {named}. --weight {rows[0]['action']}=5 counts them, as 5 clicks"]
+    return [
+        f"actions without a weight are not counted: {named}. --weight {rows[0]['action']}=5 counts them, as 5 clicks"
+    ]
 
 
 def finish(
-    job: Job, lines: int, left_out: int, actions: Sequence[str], notes: Sequence[str], *, dropped: Mapping[str, int]
+    job: Job,
+    lines: int,
+    left_out: int,
+    actions: Sequence[str],
+    notes: Sequence[str],
+    *,
+    dropped: Mapping[str, int],
 ) -> Outcome:
     """Make the log from `asked` and `events`, and write it."""
     engine = job.engine
@@ -103,9 +115,15 @@ def finish(
     if built.context:
         said.append(f"context columns: {', '.join(built.context)}")
     return Outcome(
-        {"records": lines, "searches and pages of them": report["query records"], "results shown and actions": report["events"]},
+        {
+            "records": lines,
+            "searches and pages of them": report["query records"],
+            "results shown and actions": report["events"],
+        },
         _named(built.report, "kept"),
-        {"broken lines and values of the wrong type": left_out} | dict(dropped) | _named(built.report, "left out"),
+        {"broken lines and values of the wrong type": left_out}
+        | dict(dropped)
+        | _named(built.report, "left out"),
         said,
         [*notes, *built.notes],
     )

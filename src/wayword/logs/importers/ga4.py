@@ -45,7 +45,9 @@ def read(job: Job) -> Outcome:
     """Read the events."""
     engine = job.engine
     expected = "events of the BigQuery export: event_name, event_timestamp in microseconds, event_params and items as lists"
-    lines, notes, left_out = events.load(job, "ga4_events", {n: n for n in FIELDS}, wrong=_WRONG, expected=expected)
+    lines, notes, left_out = events.load(
+        job, "ga4_events", {n: n for n in FIELDS}, wrong=_WRONG, expected=expected
+    )
     _parse(engine)
     _find_searches(engine)
     other, more = _find_results(job)
@@ -56,9 +58,14 @@ def read(job: Job) -> Outcome:
                   CAST(json_object('device', device, 'country', country, 'platform', platform) AS VARCHAR) AS attributes
            FROM ga4_searches ORDER BY place""",
     )
-    events.act(engine, "SELECT place, query_id, person, time, action, object, ordinal FROM ga4_actions ORDER BY place, turn")
+    events.act(
+        engine,
+        "SELECT place, query_id, person, time, action, object, ordinal FROM ga4_actions ORDER BY place, turn",
+    )
     dropped = {NOT_SEARCH: other}
-    return events.finish(job, lines, left_out, events.actions_of(job, "click"), [*notes, *more], dropped=dropped)
+    return events.finish(
+        job, lines, left_out, events.actions_of(job, "click"), [*notes, *more], dropped=dropped
+    )
 
 
 def _parse(engine: DuckDB) -> None:
@@ -135,8 +142,12 @@ def _find_results(job: Job) -> tuple[int, list[str]]:
         weighed=[*job.weights],
     )
     weighed = ", ".join("'" + name.replace("'", "''") + "'" for name in ("", *job.weights))
-    unweighed = events.unweighted(engine, f"SELECT name AS action FROM ga4_items WHERE NOT {listed} AND name NOT IN ({weighed})")
+    unweighed = events.unweighted(
+        engine, f"SELECT name AS action FROM ga4_items WHERE NOT {listed} AND name NOT IN ({weighed})"
+    )
     return (facts["other"] if facts["named"] else 0), unweighed
 
 
-FORMAT = Format("ga4", "Google Analytics 4 events exported from BigQuery (JSON Lines or Parquet)", recognises, read)
+FORMAT = Format(
+    "ga4", "Google Analytics 4 events exported from BigQuery (JSON Lines or Parquet)", recognises, read
+)

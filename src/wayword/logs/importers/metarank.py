@@ -25,7 +25,9 @@ def read(job: Job) -> Outcome:
     """Read the events."""
     engine = job.engine
     expected = "Metarank events: a ranking has id and items, an interaction has type and item"
-    lines, notes, left_out = events.load(job, "metarank", {n: n for n in FIELDS}, wrong=_WRONG, expected=expected)
+    lines, notes, left_out = events.load(
+        job, "metarank", {n: n for n in FIELDS}, wrong=_WRONG, expected=expected
+    )
     time = times.find(engine, "FROM metarank", "timestamp").sql
     engine.step(
         "metarank_rankings",

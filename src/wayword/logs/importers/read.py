@@ -107,7 +107,8 @@ def import_log(
     notes = [note for source in filled for note in source.notes]
     if empty := len(found) - len(filled):
         notes.append(f"{empty:,} empty files")
-    outcome = Outcome(outcome.read, outcome.kept, outcome.dropped, outcome.taken_as, [*notes, *outcome.notes])
+    dropped = {reason: number for reason, number in outcome.dropped.items() if number}
+    outcome = Outcome(outcome.read, outcome.kept, dropped, outcome.taken_as, [*notes, *outcome.notes])
     return ImportedLog(folder, chosen.name, format is None, found, outcome)
 
 
@@ -129,12 +130,16 @@ def _format(engine: DuckDB, filled: Sequence[Source], given: str | None) -> tupl
     return chosen, rows
 
 
-def _check(first_rank: int | None, weights: Mapping[str, float], memory: str | None, unreadable: float) -> None:
+def _check(
+    first_rank: int | None, weights: Mapping[str, float], memory: str | None, unreadable: float
+) -> None:
     if first_rank not in (None, 0, 1):
         raise WaywordError(f"Found first_rank = {first_rank}; expected 0 or 1.")
     for action, weight in weights.items():
         if not (action.strip() and 0 < weight < math.inf):
-            raise WaywordError(f"Found the weight {action}={weight}; expected a positive number, such as purchase=5.")
+            raise WaywordError(
+                f"Found the weight {action}={weight}; expected a positive number, such as purchase=5."
+            )
     if memory is not None and not re.fullmatch(r"[1-9]\d*[KMGT]i?B", memory):
         raise WaywordError(f"Found memory = {memory!r}; expected so many bytes, such as 2GB.")
     if not 0 <= unreadable <= 1:
@@ -159,6 +164,8 @@ def _check_options(chosen: Format, mapping: Mapping[str, str], weights: Mapping[
         raise WaywordError(f"The format {chosen.name} has fixed names; --map is for other formats.")
     unknown = [role for role in mapping if role not in chosen.fields and chosen.name != "tables"]
     if unknown:
-        raise WaywordError(f"Found --map {unknown[0]}=…; with {chosen.name}, expected one of {', '.join(chosen.fields)}.")
+        raise WaywordError(
+            f"Found --map {unknown[0]}=…; with {chosen.name}, expected one of {', '.join(chosen.fields)}."
+        )
     if weights and chosen.name == "aol":
         raise WaywordError("The AOL log has clicks only; --weight has nothing to weigh.")

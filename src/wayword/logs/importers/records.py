@@ -79,7 +79,9 @@ class Records:
         readers = {CSV: self._csv, JSON: self._json, PARQUET: self._parquet}
         relations = []
         for number, part in enumerate(self.parts):
-            picked = {alias: name for alias, name in fields.items() if name is not None and name in part.names}
+            picked = {
+                alias: name for alias, name in fields.items() if name is not None and name in part.names
+            }
             paths = [str(source.plain) for source in part.sources]
             for read in [[path] for path in paths] if placed else [paths]:  # places are counted file by file
                 relations.append(readers[part.kind](part, number, read, fields, picked, counting, placed))
@@ -98,14 +100,18 @@ class Records:
         columns = _selected(fields, {a: quote(part.names[n]) for a, n in picked.items()})
         place = ", filename AS file, row_number() OVER () AS place" if placed else ""
         reader = self._csv_reader(part, number, paths, counting=counting, serial=placed)
-        return f"(SELECT {number}::UTINYINT AS part, NULL::VARCHAR AS {BROKEN}, {columns}{place} FROM {reader})"
+        return (
+            f"(SELECT {number}::UTINYINT AS part, NULL::VARCHAR AS {BROKEN}, {columns}{place} FROM {reader})"
+        )
 
-    def _csv_reader(self, part: Part, number: int, paths: Sequence[str], *, counting: bool, serial: bool) -> str:
+    def _csv_reader(
+        self, part: Part, number: int, paths: Sequence[str], *, counting: bool, serial: bool
+    ) -> str:
         form = part.dialect
         if form is None:
             raise ValueError("a CSV part without a dialect")
         types = "{" + ", ".join(f"{text(name)}: 'VARCHAR'" for name in form.names) + "}"
-        mark = "\"" if form.quoted else ""
+        mark = '"' if form.quoted else ""
         rejects = (
             f"store_rejects = true, rejects_table = 'rejected_{number}', rejects_scan = 'scans_{number}', "
             f"rejects_limit = {MOST_REJECTED}"
@@ -231,7 +237,9 @@ def of(engine: DuckDB, sources: Sequence[Source], *, quoted: bool = True) -> Rec
 def _names_in_parquet(engine: DuckDB, source: Source) -> dict[str, str]:
     """The columns of a Parquet file, each with SQL for it as text."""
     try:
-        types = engine.columns(f"(SELECT * FROM read_parquet({_list([str(source.plain)])}, binary_as_string = true))")
+        types = engine.columns(
+            f"(SELECT * FROM read_parquet({_list([str(source.plain)])}, binary_as_string = true))"
+        )
     except Exception as problem:
         raise LogError(
             f"Cannot read {source.path}: {str(problem).replace(str(source.plain), source.path.name)[:300]} Expected a "
@@ -313,7 +321,7 @@ def _line_of(path: Path, line: str) -> int | None:
     sought = line.encode()
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         place = data.find(sought)
-        while place > 0 and data[place - 1 : place] != b"\n":
+        while place >= 0 and not _is_line(data, place, place + len(sought)):
             place = data.find(sought, place + 1)
         if place < 0:
             return None
@@ -323,6 +331,11 @@ def _line_of(path: Path, line: str) -> int | None:
             lines += data[begin:end].count(b"\n")
             begin = end
         return lines
+
+
+def _is_line(data: mmap.mmap, begin: int, end: int) -> bool:
+    """Whether these bytes are a whole line."""
+    return (begin == 0 or data[begin - 1 : begin] == b"\n") and data[end : end + 1] in (b"\n", b"\r", b"")
 
 
 def _brief(text: str | None) -> str:

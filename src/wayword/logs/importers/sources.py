@@ -3,7 +3,6 @@
 What a file is, its first bytes say, not its name.
 """
 
-import glob
 import gzip
 import zlib
 from collections.abc import Iterator, Sequence
@@ -62,10 +61,15 @@ def _files(given: Path) -> list[Path]:
         )
     if given.exists():
         return [given]
-    matching = [Path(name) for name in sorted(glob.glob(str(given), recursive=True))]
+    start = Path(given.anchor)
+    matching = sorted(start.glob(str(given.relative_to(given.anchor)))) if _is_pattern(given) else []
     if not matching:
         raise LogError(f"There is no file or folder {given}, and nothing matches it as a pattern.")
     return [file for each in matching for file in (_files(each) if each.is_dir() else [each])]
+
+
+def _is_pattern(given: Path) -> bool:
+    return any(character in str(given) for character in "*?[")
 
 
 def _is_ours(file: Path, folder: Path) -> bool:

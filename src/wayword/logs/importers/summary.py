@@ -34,7 +34,9 @@ def next_command(log: ImportedLog) -> str:
         return quoted_path(str(log.folder / name))
 
     known = {file.name for file in log.files}
-    rankings = path(RANKINGS) if RANKINGS in known else "RANKINGS (what your engine answers; these files do not say)"
+    rankings = (
+        path(RANKINGS) if RANKINGS in known else "RANKINGS (what your engine answers; these files do not say)"
+    )
     shown = f" --impressions {path(IMPRESSIONS)}" if IMPRESSIONS in known else ""
     return f"wayword run --log {path(CLICKS)} --rankings {rankings}{shown} --out WORKSPACE"
 

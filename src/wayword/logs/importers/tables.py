@@ -1,8 +1,9 @@
 """Tables: CSV, JSON Lines and Parquet under any names of columns. A row is a click, a result shown, or an action.
 
 With a column `clicked`, each row is a result that was shown. With a column `action`, it says what a row is: a search, a
-result shown, a click, or another action, which counts if it has a weight. Otherwise each row is a click, or a search
-without one.
+result shown, a click, or another action, which counts if it has a weight; one without a query belongs to the latest
+query before it in its session, and one without a rank has that of its document in the search. Otherwise each row is a
+click, or a search without one.
 """
 
 from collections.abc import Collection
@@ -14,8 +15,27 @@ from wayword.logs.importers.job import Format, Job, Outcome
 from wayword.logs.importers.records import quote, text
 
 SEARCHES = ("search", "searched", "query", "submit", "search_submitted", "view_search_results")
-SHOWN = ("impression", "impressions", "view", "viewed", "shown", "show", "display", "displayed", "view_item_list")
-CLICKED = ("click", "clicked", "clickthrough", "click_through", "select", "selected", "select_item", "result_click")
+SHOWN = (
+    "impression",
+    "impressions",
+    "view",
+    "viewed",
+    "shown",
+    "show",
+    "display",
+    "displayed",
+    "view_item_list",
+)
+CLICKED = (
+    "click",
+    "clicked",
+    "clickthrough",
+    "click_through",
+    "select",
+    "selected",
+    "select_item",
+    "result_click",
+)
 _EXPECTED = "a query, a document and a rank that is a number"
 
 
@@ -42,8 +62,14 @@ def read(job: Job) -> Outcome:
 
 def _propose(job: Job, mapped: Mapped) -> list[str]:
     """Say which columns are taken; ask if somebody is there."""
-    if mapped.guessed and job.confirm and not job.confirm(f"Columns by their names: {mapped.option}. Are these right?"):
-        raise LogError(f"Nothing was imported. Give the right columns; these were proposed:\n  {mapped.option}")
+    if (
+        mapped.guessed
+        and job.confirm
+        and not job.confirm(f"Columns by their names: {mapped.option}. Are these right?")
+    ):
+        raise LogError(
+            f"Nothing was imported. Give the right columns; these were proposed:\n  {mapped.option}"
+        )
     return [f"columns: {mapped.option}"]
 
 
@@ -58,19 +84,32 @@ def _grouped(job: Job, mapped: Mapped) -> Outcome:
     wrong = "rank IS NOT NULL AND TRY_CAST(rank AS DOUBLE) IS NULL"
     lines, notes, left_out = events.load(job, "table_rows", fields, wrong=wrong, expected=_EXPECTED)
     engine = job.engine
-    time = times.find(engine, "FROM table_rows", "time").sql if "time" in mapped.roles else "NULL::TIMESTAMPTZ"
+    time = (
+        times.find(engine, "FROM table_rows", "time").sql if "time" in mapped.roles else "NULL::TIMESTAMPTZ"
+    )
     kinds = f"""CASE WHEN lower(action) IN {SEARCHES} THEN 'search' WHEN lower(action) IN {SHOWN} THEN 'impression'
                      WHEN lower(action) IN {CLICKED} THEN 'click' ELSE action END"""
     clicked = "lower(clicked) IN ('1', 'true', 'yes', 'y', 't', '1.0')"
     kind = kinds if "action" in mapped.roles else f"CASE WHEN {clicked} THEN 'click' ELSE 'impression' END"
+    whose = "session" if "session" in mapped.roles else '"user"'
     engine.step(
-        "kinds_of_rows",
+        "timed_rows", f"SELECT * REPLACE (nullif(trim(query), '') AS query), {time} AS moment FROM table_rows"
+    )
+    before = f"last_value(query IGNORE NULLS) OVER (PARTITION BY {whose} ORDER BY moment NULLS FIRST, place)"
+    latest = (
+        f"CASE WHEN {whose} IS NOT NULL THEN {before} END" if "search_id" not in mapped.roles else "query"
+    )
+    engine.step("searched_rows", f"SELECT * REPLACE (coalesce(query, {latest}) AS query) FROM timed_rows")
+    engine.step(
+        "identified_rows",
         f"""
-        SELECT place, {_search(mapped)} AS query_id, nullif(trim(query), '') AS query,
-               coalesce("user", session) AS person, {time} AS time, {kind} AS action, nullif(trim(document), '') AS object,
-               TRY_CAST(rank AS DOUBLE) AS ordinal, {_attributes(mapped)} AS attributes FROM table_rows
+        SELECT place, {_search(mapped)} AS query_id, query, coalesce("user", session) AS person, moment AS time,
+               {kind} AS action, nullif(trim(document), '') AS object, TRY_CAST(rank AS DOUBLE) AS ordinal,
+               {_attributes(mapped)} AS attributes FROM searched_rows
         """,
     )
+    own = "coalesce(ordinal, min(ordinal) OVER (PARTITION BY query_id, object)) AS ordinal"
+    engine.step("kinds_of_rows", f"SELECT * REPLACE ({own}) FROM identified_rows")
     return _finish(job, mapped, lines, left_out, notes)
 
 
@@ -97,7 +136,9 @@ def _finish(job: Job, mapped: Mapped, lines: int, left_out: int, notes: list[str
     actions = events.actions_of(job, "click")
     known = ", ".join(text(name) for name in ("search", "impression", *actions))
     notes += events.unweighted(engine, f"SELECT action FROM kinds_of_rows WHERE action NOT IN ({known})")
-    blank = engine.arrow("SELECT count(*) AS n FROM kinds_of_rows WHERE query IS NULL AND action <> 'click'")["n"][0].as_py()
+    blank = engine.arrow("SELECT count(*) AS n FROM kinds_of_rows WHERE query IS NULL AND action <> 'click'")[
+        "n"
+    ][0].as_py()
     return events.finish(job, lines, left_out, actions, notes, dropped={"rows without a query": blank})
 
 

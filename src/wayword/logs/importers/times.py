@@ -17,7 +17,12 @@ _FORMS = {
     "month by name": ("%b %d, %Y", "%d %b %Y", "%B %d, %Y", "%d %B %Y"),
 }
 _LOG = ("%d/%b/%Y:%H:%M:%S %z", "%d/%b/%Y:%H:%M:%S", "%a, %d %b %Y %H:%M:%S GMT", "%a %b %d %H:%M:%S %Y")
-_UNITS = ((1e11, "seconds", 1e6), (1e14, "milliseconds", 1e3), (1e17, "microseconds", 1.0), (1e20, "nanoseconds", 1e-3))
+_UNITS = (
+    (1e11, "seconds", 1e6),
+    (1e14, "milliseconds", 1e3),
+    (1e17, "microseconds", 1.0),
+    (1e20, "nanoseconds", 1e-3),
+)
 
 
 @dataclass(frozen=True)
@@ -31,13 +36,15 @@ class Form:
 def find(engine: DuckDB, relation: str, column: str) -> Form:
     """The form that most of the first values have. Whether day or month comes first, all values decide."""
     engine.step(
-        "sampled_times", f"SELECT {column} AS value FROM ({relation}) WHERE {column} IS NOT NULL LIMIT {SAMPLED}"
+        "sampled_times",
+        f"SELECT {column} AS value FROM ({relation}) WHERE {column} IS NOT NULL LIMIT {SAMPLED}",
     )
     candidates = [Form(_iso("value"), "ISO 8601"), *_numbers(engine)]
     candidates += [Form(_read("value", forms), name) for name, forms in _FORMS.items()]
     candidates.append(Form(_parsed("value", _LOG), "the time of a server's log"))
     counts = engine.arrow(
-        "SELECT " + ", ".join(f"count({form.sql}) AS n{place}" for place, form in enumerate(candidates))
+        "SELECT "
+        + ", ".join(f"count({form.sql}) AS n{place}" for place, form in enumerate(candidates))
         + " FROM sampled_times"
     ).to_pylist()[0]
     best = max(range(len(candidates)), key=lambda place: (counts[f"n{place}"], -place))
@@ -58,7 +65,9 @@ def _day_or_month(engine: DuckDB, relation: str, column: str) -> str:
 
 def _numbers(engine: DuckDB) -> list[Form]:
     """Numbers since 1970; their size tells the unit. Eight digits may be a date."""
-    largest = engine.arrow("SELECT max(abs(TRY_CAST(value AS DOUBLE))) AS most FROM sampled_times")["most"][0].as_py()
+    largest = engine.arrow("SELECT max(abs(TRY_CAST(value AS DOUBLE))) AS most FROM sampled_times")["most"][
+        0
+    ].as_py()
     if largest is None or largest < 1e8 or 19_000_101 <= largest <= 21_001_231:
         return []
     unit = next(((name, scale) for top, name, scale in _UNITS if largest < top), None)
@@ -76,7 +85,9 @@ def _iso(column: str) -> str:
 
 
 def _read(column: str, dates: tuple[str, ...]) -> str:
-    return _parsed(column, tuple(f"{date}{clock}" for date in dates for clock in ("", *(f" {c}" for c in _CLOCKS))))
+    return _parsed(
+        column, tuple(f"{date}{clock}" for date in dates for clock in ("", *(f" {c}" for c in _CLOCKS)))
+    )
 
 
 def _parsed(column: str, forms: tuple[str, ...]) -> str:

@@ -31,7 +31,9 @@ def read(job: Job) -> Outcome:
         names=files,
         reporter=job.reporter,
     )
-    counts = {part: {name: log.report[name] for name in names if log.report[name]} for part, names in PARTS.items()}
+    counts = {
+        part: {name: log.report[name] for name in names if log.report[name]} for part, names in PARTS.items()
+    }
     said = [f"positions begin at {first}" for first in log.first_ordinals.values() if first == 0]
     said += [f"context columns: {', '.join(log.context)}"] if log.context else []
     return Outcome(counts["read"], counts["kept"], counts["left out"], said, log.notes)

@@ -91,7 +91,8 @@ def build(engine: DuckDB) -> dict[str, int]:
         """,
     )
     engine.step(
-        "clicks", "SELECT place, query_id, document, rank, time, action FROM judged_clicks WHERE reason IS NULL"
+        "clicks",
+        "SELECT place, query_id, document, rank, time, action FROM judged_clicks WHERE reason IS NULL",
     )
     rows = engine.arrow("SELECT reason, count(*) AS n FROM judged_clicks GROUP BY reason").to_pylist()
     reasons = {row["reason"]: row["n"] for row in rows}

@@ -124,7 +124,11 @@ def read(
         for block, count_of_lines in blocks(file, first):
             _add(engine, block, application)
             end, kept = end + count_of_lines, kept + block.num_rows
-        sources.append(Source((names or {}).get(file, file), first, end - first, end - first - kept, _cut_off(engine, first)))
+        sources.append(
+            Source(
+                (names or {}).get(file, file), first, end - first, end - first - kept, _cut_off(engine, first)
+            )
+        )
         first = end
         reporter.advance(sum(sizes[: number + 1]), sum(sizes))
     return sources
