@@ -50,14 +50,17 @@ def expected_clicks(searches: Sequence[Search]) -> Counter[Any]:
         row
         for s in searches
         for row in (
-            [(s.user, s.query, s.shown[place], place + 1) for place in s.clicked] or [(s.user, s.query, None, None)]
+            [(s.user, s.query, s.shown[place], place + 1) for place in s.clicked]
+            or [(s.user, s.query, None, None)]
         )
     )
 
 
 def expected_impressions(searches: Sequence[Search]) -> Counter[Any]:
     """Rows of `impressions.parquet`."""
-    return Counter((s.query, d, place + 1, place in s.clicked) for s in searches for place, d in enumerate(s.shown))
+    return Counter(
+        (s.query, d, place + 1, place in s.clicked) for s in searches for place, d in enumerate(s.shown)
+    )
 
 
 def clicks_in(folder: Path) -> Counter[Any]:
@@ -87,7 +90,9 @@ def click_table(searches: Sequence[Search]) -> list[str]:
     lines = ["search_term;position;sku;request;uid;ts"]
     for s in searches:
         clicks = [(str(place), s.shown[place]) for place in s.clicked] or [("", "")]
-        lines += [f"{s.query};{place};{d};r{s.number};{s.user};{s.time:%d.%m.%Y %H:%M:%S}" for place, d in clicks]
+        lines += [
+            f"{s.query};{place};{d};r{s.number};{s.user};{s.time:%d.%m.%Y %H:%M:%S}" for place, d in clicks
+        ]
     return lines
 
 
@@ -123,7 +128,9 @@ def ubi(searches: Sequence[Search]) -> list[str]:
 def ga4(searches: Sequence[Search]) -> list[str]:
     """Events with indexes from 0, a session per user."""
 
-    def event(s: Search, name: str, seconds: float, items: Sequence[tuple[int, str]] = (), **text: str) -> Any:
+    def event(
+        s: Search, name: str, seconds: float, items: Sequence[tuple[int, str]] = (), **text: str
+    ) -> Any:
         values = [{"key": key, "value": {"string_value": value}} for key, value in text.items()]
         return {
             "event_name": name,
@@ -201,7 +208,12 @@ class Sample:
 
 SAMPLES = {
     "clicks": Sample(
-        "tables", click_table, "tv;1;d1", "tv;third;d1;r99;1;01.03.2026 10:00:00", False, (("search_id", "request"),)
+        "tables",
+        click_table,
+        "tv;1;d1",
+        "tv;third;d1;r99;1;01.03.2026 10:00:00",
+        False,
+        (("search_id", "request"),),
     ),
     "shown": Sample(
         "tables",
@@ -235,6 +247,8 @@ SAMPLES = {
         '{"queryID": "q99"',
         '{"queryID": "q1", "eventType": "click", "objectIDs": ["d1"], "positions": ["third"]}',
     ),
-    "aol": Sample("aol", aol, "1\ttv\t2026-03-01\t1\td1\tmore", "1\ttv\t2026-03-01 10:00:00\tthird\td1", False),
+    "aol": Sample(
+        "aol", aol, "1\ttv\t2026-03-01\t1\td1\tmore", "1\ttv\t2026-03-01 10:00:00\tthird\td1", False
+    ),
 }
 """A sample of each format, and of tables two."""

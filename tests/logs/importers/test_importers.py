@@ -136,7 +136,9 @@ def test_a_log_as_parquet_comes_back(name: str, tmp_path: Path) -> None:
     duckdb.sql(f"COPY (SELECT * FROM {reader}('{tmp_path / 'text'}')) TO '{made}'")
     mapping = {"query": "keyword"} if name == "shown" else dict(sample.mapping)
     if name == "shown":
-        duckdb.sql(f"COPY (SELECT search.keyword, * EXCLUDE (search) FROM read_json('{tmp_path / 'text'}')) TO '{made}'")
+        duckdb.sql(
+            f"COPY (SELECT search.keyword, * EXCLUDE (search) FROM read_json('{tmp_path / 'text'}')) TO '{made}'"
+        )
     log = import_log(made, out=tmp_path / "out", mapping=mapping)
     assert log.format == sample.format
     check(log, sample)

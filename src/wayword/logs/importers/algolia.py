@@ -50,7 +50,8 @@ def read(job: Job) -> Outcome:
         engine,
         f"""SELECT place, queryID AS query_id, query, userToken AS person, time,
                    CASE WHEN coalesce(TRY_CAST(page AS INTEGER), 0) = 0
-                        THEN list_transform(from_json(hits, '{_HITS}'), lambda h: h.objectID) END AS hits, NULL AS attributes
+                        THEN list_transform(from_json(hits, '{_HITS}'), lambda h: h.objectID) END AS hits,
+                   NULL AS attributes
             FROM algolia_timed WHERE queryID IS NOT NULL AND query IS NOT NULL ORDER BY eventType IS NOT NULL, place""",
     )
     events.act(
@@ -85,7 +86,8 @@ def _unnest(job: Job) -> None:
                       ELSE coalesce(eventSubtype, eventType) END AS action,
                  CAST(CAST(places AS INTEGER[])[turn] AS DOUBLE) AS ordinal
           FROM (SELECT *, unnest({_LIST.format("objectIDs")}) AS object,
-                       generate_subscripts({_LIST.format("objectIDs")}, 1) AS turn, {_LIST.format("positions")} AS places
+                       generate_subscripts({_LIST.format("objectIDs")}, 1) AS turn,
+                       {_LIST.format("positions")} AS places
                 FROM algolia_timed WHERE eventType IS NOT NULL AND queryID IS NOT NULL)
           UNION ALL
           SELECT place, turn, queryID, userToken, time, hit.objectID, 'impression', CAST(turn + {offset} AS DOUBLE)

@@ -27,7 +27,7 @@ def recognises(names: Collection[str]) -> bool:
 
 def read(job: Job) -> Outcome:
     """Read the log."""
-    mapped = Mapped(COLUMNS | job.mapping, {}, {}, (), ())
+    mapped = Mapped({**COLUMNS, **job.mapping}, {}, {}, (), ())
     return click_rows.read(replace(job, first_rank=1), mapped)
 
 

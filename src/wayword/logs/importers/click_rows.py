@@ -1,7 +1,7 @@
-"""Click rows: tables that have a row per click (or per search without one), streamed from the files into the log.
+"""Click rows: tables that have a row per click, or per search without one.
 
-The files are read twice and never stored: first for a few numbers per row, by which rows are judged (`look`), then into
-`clicks.parquet`. So a log of any size takes little more than the time to read and write it.
+The files are read once, into a table that waits on disk where it outgrows memory; hashes of searches and of their
+documents say which rows must be compared with others, usually few.
 """
 
 from dataclasses import dataclass
@@ -24,6 +24,9 @@ REASONS = {
 }
 TWICE, MOVED = "rows that are there twice", "clicks on a document that its search has at another rank, too"
 _INVISIBLE = "' \t\n\r\x0b\x0c\u00a0\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\u3000\ufeff'"
+_VISIBLE = f"""CASE WHEN ascii(query) BETWEEN 33 AND 126 THEN query
+                    ELSE nullif(trim(query, {_INVISIBLE}), '') END"""
+_TRIMMED = ("document", "search_id", "session", '"user"', "prefix", "weight", "time")
 _STRAY = 10
 """Positions 0 are stray ones if there are more than so many times as many positions 1."""
 
@@ -59,39 +62,52 @@ class ClickTable:
         """The context columns in a list of columns."""
         return "".join(f", {quote(name)}" for name in self.mapped.contexts)
 
-    def typed(self, relation: str) -> str:
-        """Rows with typed columns, and the `reason` for which a row is dropped whatever others say."""
-        moment = self.time.sql if self.time else "NULL::TIMESTAMPTZ"
-        blank = f"{self._id()} IS NULL" if self.identified else "false"
+    @property
+    def optional(self) -> str:
+        """Further columns of the log in a list of columns."""
+        return (
+            "".join(f", {quote(name)}" for name in OPTIONAL if name != "search_id" and self.has(name))
+            + self.contexts
+        )
+
+    def cleaned(self, relation: str) -> str:
+        """Rows as texts without surrounding spaces, and the `id` of their search; empty texts are null."""
+        texts = ", ".join(f"nullif(trim({column}), '') AS {column}" for column in _TRIMMED)
         return f"""
-            SELECT *, {self._id()} AS id,
-                   CASE WHEN broken IS NOT NULL THEN {BROKEN} WHEN query IS NULL THEN {NO_QUERY}
-                        WHEN (rank IS NULL AND rank_text IS NOT NULL AND document IS NOT NULL) OR rank <> floor(rank)
-                             OR (weight_text IS NOT NULL AND coalesce(NOT weight BETWEEN 0 AND 1e9, true)) THEN {WRONG}
-                        WHEN {blank} THEN {NO_SEARCH}
-                        WHEN document IS NULL AND rank >= 1 THEN {NO_DOCUMENT} ELSE {KEPT} END::UTINYINT AS reason
-            FROM (SELECT * EXCLUDE (query, document, rank, weight, time), trim(query) AS raw_query, time AS time_text,
-                         nullif(trim(query, {_INVISIBLE}), '') AS query, nullif(trim(document), '') AS document,
-                         nullif(trim(rank), '') AS rank_text, TRY_CAST(rank AS DOUBLE) AS rank,
-                         nullif(trim(weight), '') AS weight_text, TRY_CAST(weight AS DOUBLE) AS weight, {moment} AS time
-                  FROM ({relation}))"""
+            SELECT *, {self._id()} AS id FROM (SELECT * REPLACE ({texts}, {_VISIBLE} AS query, trim(rank) AS rank)
+                                               FROM ({relation}))"""
+
+    def typed(self, rows: str) -> str:
+        """Cleaned rows with typed columns, and the `reason` for which a row is dropped whatever others say."""
+        moment = self.time.sql if self.time else "NULL::TIMESTAMPTZ"
+        blank = "id IS NULL" if self.identified else "false"
+        return f"""
+            SELECT *, CASE WHEN broken IS NOT NULL THEN {BROKEN} WHEN query IS NULL THEN {NO_QUERY}
+                           WHEN (rank IS NULL AND rank_text IS NOT NULL AND document IS NOT NULL) OR rank <> floor(rank)
+                                OR (weight_text IS NOT NULL AND coalesce(NOT weight BETWEEN 0 AND 1e9, true))
+                           THEN {WRONG}
+                           WHEN {blank} THEN {NO_SEARCH}
+                           WHEN document IS NULL AND rank >= 1 THEN {NO_DOCUMENT} ELSE {KEPT} END::UTINYINT AS reason
+            FROM (SELECT * EXCLUDE (rank, weight, time), time AS time_text, {moment} AS time,
+                         rank AS rank_text, TRY_CAST(rank AS DOUBLE) AS rank,
+                         weight AS weight_text, TRY_CAST(weight AS DOUBLE) AS weight FROM ({rows}))"""
 
     def _id(self) -> str:
         """SQL for what is the same in the rows of one search, and in no others."""
         if self.has("search_id"):
-            return "nullif(trim(search_id), '')"
+            return "search_id"
         if self.has("session"):
-            return "nullif(trim(session), '') || '/' || left(md5(lower(query)), 12)"
+            return "session || '/' || left(md5(lower(query)), 12)"
         if self.identified:
-            return """coalesce("user", '') || '/' || left(md5(query || '/' || coalesce(time_text, '')), 12)"""
+            return """coalesce("user", '') || '/' || left(md5(query || '/' || coalesce(time, '')), 12)"""
         return "NULL::VARCHAR"
 
     @property
     def pair(self) -> str:
-        """SQL for a hash of a search and its document, which two rows may share."""
+        """SQL for a hash of a search and its document, of cleaned rows, which two of them may share."""
         if not self.dated:
             return "NULL::UBIGINT"
-        return "hash(id, document)" if self.identified else """hash("user", time_text, query, document)"""
+        return "hash(id, document)" if self.identified else """hash("user", time, query, document)"""
 
 
 def read(job: Job, mapped: Mapped) -> Outcome:
@@ -122,21 +138,21 @@ def _texts(job: Job, mapped: Mapped, **how: bool) -> str:
 
 
 def _look(table: ClickTable) -> tuple[int, dict[str, int], list[str]]:
-    """Table `looked`: what decides about each row. The number of lines, those that are broken, and notes about them."""
+    """Table `rows_read`: the rows, with what decides about them. The numbers of lines and of broken ones, and notes."""
     job = table.job
     same = (
         f'hash(lower(query), "user", prefix{table.contexts})' if table.has("search_id") else "NULL::UBIGINT"
     )
+    cleaned = f"SELECT *, {table.pair} AS pair, {same} AS same FROM ({table.cleaned(table.relation(counting=True))})"
     job.engine.step(
-        "looked",
+        "rows_read",
         f"""
-        SELECT part, reason, CASE WHEN document IS NOT NULL AND abs(rank) < 1e9 THEN CAST(rank AS INTEGER) END AS rank,
-               document IS NOT NULL AS clicked, {"hash(id)" if table.identified else "NULL::UBIGINT"} AS search,
-               {same} AS same, {table.pair} AS pair, time IS NULL AND time_text IS NOT NULL AS undated
-        FROM ({table.typed(table.relation(counting=True))})
+        SELECT part, reason, query, document, CASE WHEN abs(rank) < 1e9 THEN CAST(rank AS INTEGER) END AS rank, id
+               {table.optional}, pair, same, time IS NULL AND time_text IS NOT NULL AS undated
+        FROM ({table.typed(cleaned)})
         """,
     )
-    counts = rows_of(job.engine, "SELECT part, reason, count(*) AS n FROM looked GROUP BY ALL")
+    counts = rows_of(job.engine, "SELECT part, reason, count(*) AS n FROM rows_read GROUP BY ALL")
     read = {row["part"]: sum(r["n"] for r in counts if r["part"] == row["part"]) for row in counts}
     rejected, places = job.records.rejected(read)
     broken, wrong = (sum(r["n"] for r in counts if r["reason"] == reason) for reason in (BROKEN, WRONG))
@@ -147,7 +163,7 @@ def _look(table: ClickTable) -> tuple[int, dict[str, int], list[str]]:
         places += _places(table)
     expected = "as many fields as columns, and a number as the rank of a click"
     notes = refuse_if_broken(job, rejected + broken, wrong, lines, places, expected=expected)
-    if undated := _number(table, "looked WHERE undated"):
+    if undated := _number(table, "rows_read WHERE undated"):
         notes.append(f"{undated:,} times cannot be read, and are missing in the log")
     return lines, {"broken lines": rejected + broken, "records with a value of the wrong type": wrong}, notes
 
@@ -157,7 +173,7 @@ def _places(table: ClickTable) -> list[Place]:
     values = "'rank ' || coalesce(rank_text, 'none') || ', weight ' || coalesce(weight_text, 'none')"
     return table.job.records.places(
         f"""SELECT part, file, place, coalesce(broken, {values}) AS text
-            FROM ({table.typed(table.relation(placed=True))}) WHERE reason IN ({BROKEN}, {WRONG})"""
+            FROM ({table.typed(table.cleaned(table.relation(placed=True)))}) WHERE reason IN ({BROKEN}, {WRONG})"""
     )
 
 
@@ -165,7 +181,10 @@ def _first_rank(table: ClickTable) -> tuple[int, list[str]]:
     """Where positions begin: as given, else at 0 if clicks at 0 are not rare beside those at 1."""
     if table.job.first_rank is not None:
         return table.job.first_rank, []
-    zeros, ones = (_number(table, f"looked WHERE rank = {rank} AND reason = {KEPT}") for rank in (0, 1))
+    zeros, ones = (
+        _number(table, f"rows_read WHERE rank = {rank} AND document IS NOT NULL AND reason = {KEPT}")
+        for rank in (0, 1)
+    )
     if zeros and zeros * _STRAY >= ones:
         return 0, [f"positions begin at 0 ({zeros:,} clicks are there): 1 is added to all"]
     if zeros:
@@ -175,34 +194,34 @@ def _first_rank(table: ClickTable) -> tuple[int, list[str]]:
     return 1, []
 
 
-def _usable(first: int) -> str:
+def _placed(first: int) -> str:
     """SQL for whether a row has a usable rank, or needs none."""
     return f"(document IS NULL OR coalesce(rank BETWEEN {first} AND {DEEPEST_RANK - 1 + first}, false))"
 
 
 def _judge(table: ClickTable, first: int) -> dict[str, int]:
-    """Tables `several` (ids of several searches) and `repeated` (rows with the search and document of others).
+    """Tables `several` (ids of several searches) and `repeated_rows` (rows with the search and document of others).
 
     Ids of several queries or users are made ids of one by adding a hash of these.
     """
     engine = table.job.engine
-    usable = _usable(first).replace("document IS NULL", "NOT clicked")
-    engine.step("valid", f"SELECT search, same, pair FROM looked WHERE reason = {KEPT} AND {usable}")
-    found = rows_of(engine, "SELECT reason, count(*) AS n FROM looked GROUP BY reason")
+    found = rows_of(engine, "SELECT reason, count(*) AS n FROM rows_read GROUP BY reason")
     counts = {REASONS[row["reason"]]: row["n"] for row in found if row["reason"] in REASONS}
-    counts[REASONS[NO_RANK]] = _number(table, f"looked WHERE reason = {KEPT} AND NOT {usable}")
-    engine.step("looked", "SELECT 1 AS done")  # its memory is needed
-    engine.step("suspected", "SELECT search FROM valid GROUP BY search HAVING min(same) <> max(same)")
-    engine.step("several", "SELECT NULL::VARCHAR AS id LIMIT 0")
-    if _number(table, "suspected"):
-        _find_several(table, first)
-    engine.step("repeated", "SELECT pair FROM valid WHERE pair IS NOT NULL GROUP BY pair HAVING count(*) > 1")
-    engine.step("valid", "SELECT 1 AS done")
+    counts[REASONS[NO_RANK]] = _number(table, f"rows_read WHERE reason = {KEPT} AND NOT {_placed(first)}")
+    valid = f"rows_read WHERE reason = {KEPT} AND {_placed(first)}"
     engine.step(
-        "repeated_rows", f"SELECT *, 0 AS n, NULL::VARCHAR AS why FROM ({_rows(table, first)}) LIMIT 0"
+        "suspected", f"SELECT hash(id) AS search FROM {valid} GROUP BY search HAVING min(same) <> max(same)"
     )
-    if _number(table, "repeated"):
-        _judge_repeated(table, first)
+    columns = ("lower(query)", *map(quote, [name for name in ("user", "prefix") if table.has(name)]))
+    differ = " OR ".join(f"count(DISTINCT {c}) > 1" for c in (*columns, *map(quote, table.mapped.contexts)))
+    engine.step(
+        "several",
+        f"SELECT id FROM {valid} AND hash(id) IN (SELECT search FROM suspected) GROUP BY id HAVING {differ}",
+    )
+    engine.step(
+        "repeated", f"SELECT pair FROM {valid} AND pair IS NOT NULL GROUP BY pair HAVING count(*) > 1"
+    )
+    _judge_repeated(table, first)
     why = {
         row["why"]: row["n"]
         for row in rows_of(engine, "SELECT why, count(*) AS n FROM repeated_rows GROUP BY why")
@@ -210,50 +229,37 @@ def _judge(table: ClickTable, first: int) -> dict[str, int]:
     return counts | {TWICE: why.get(TWICE, 0), MOVED: why.get(MOVED, 0)}
 
 
-def _find_several(table: ClickTable, first: int) -> None:
-    """Table `several`: of the suspected ids, those whose rows differ in the query, or in what is known of the user."""
-    columns = ("lower(query)", '"user"', "prefix", *map(quote, table.mapped.contexts))
-    differ = " OR ".join(f"count(DISTINCT {column}) > 1" for column in columns)
-    table.job.engine.step(
-        "several",
-        f"""SELECT id FROM ({table.typed(table.relation())})
-            WHERE reason = {KEPT} AND {_usable(first)} AND hash(id) IN (SELECT search FROM suspected)
-            GROUP BY id HAVING {differ}""",
-    )
-
-
 def _rows(table: ClickTable, first: int) -> str:
     """SQL for the usable rows, with the ids of their searches."""
-    whose = "concat_ws('/', lower(query), \"user\", prefix" + table.contexts + ")"
-    apart = f"CASE WHEN id IN (SELECT id FROM several) THEN id || '/' || left(md5({whose}), 12) ELSE id END"
-    return f"""
-        SELECT query, document, CAST(rank - {first - 1} AS INTEGER) AS rank, {apart} AS search_id, "user", time, prefix,
-               weight {table.contexts}, {table.pair} AS pair
-        FROM ({table.typed(table.relation())}) WHERE reason = {KEPT} AND {_usable(first)}"""
+    search = "id"
+    if _number(table, "several"):
+        whose = ", ".join(["lower(query)", *map(quote, [n for n in ("user", "prefix") if table.has(n)])])
+        apart = f"id || '/' || left(md5(concat_ws('/', {whose}{table.contexts})), 12)"
+        search = f"CASE WHEN id IN (SELECT id FROM several) THEN {apart} ELSE id END"
+    return f"""SELECT * REPLACE (rank - {first - 1} AS rank), {search} AS search_id FROM rows_read
+               WHERE reason = {KEPT} AND {_placed(first)}"""
 
 
 def _judge_repeated(table: ClickTable, first: int) -> None:
     """Table `repeated_rows`, with why one is dropped: it is there before, or contradicts the rank of an earlier one."""
     engine = table.job.engine
-    engine.step(
-        "numbered_rows",
-        f"SELECT *, row_number() OVER () AS n FROM ({_rows(table, first)}) SEMI JOIN repeated USING (pair)",
-    )
-    equal = 'search_id, query, document, rank, "user", time, weight'
-    earlier = "first_value(rank) OVER (PARTITION BY search_id, query, document ORDER BY time NULLS LAST, n)"
+    equal = ["search_id", "query", "document", "rank"]
+    equal += [quote(name) for name in ("user", "time", "weight") if table.has(name)]
+    time = "time NULLS LAST, " if table.has("time") else ""
+    earlier = f"first_value(rank) OVER (PARTITION BY search_id, query, document ORDER BY {time}n)"
     moved = f"document IS NOT NULL AND rank <> {earlier}" if table.identified else "false"
     engine.step(
         "repeated_rows",
-        f"""SELECT *, CASE WHEN row_number() OVER (PARTITION BY {equal} ORDER BY n) > 1 THEN '{TWICE}'
-                           WHEN {moved} THEN '{MOVED}' END AS why FROM numbered_rows""",
+        f"""SELECT *, CASE WHEN row_number() OVER (PARTITION BY {", ".join(equal)} ORDER BY n) > 1 THEN '{TWICE}'
+                           WHEN {moved} THEN '{MOVED}' END AS why
+            FROM (SELECT *, row_number() OVER () AS n FROM ({_rows(table, first)}) SEMI JOIN repeated USING (pair))""",
     )
 
 
 def _kept(table: ClickTable, first: int) -> str:
     """SQL for the rows of the log."""
-    optional = [name for name in OPTIONAL if (name == "search_id" and table.identified) or table.has(name)]
-    columns = ", ".join(["query", "document", "CASE WHEN document IS NOT NULL THEN rank END AS rank"])
-    columns += "".join(f", {quote(name)}" for name in optional) + table.contexts
+    search = ", search_id" if table.identified else ""
+    columns = f"query, document, CASE WHEN document IS NOT NULL THEN rank END AS rank{search}{table.optional}"
     if not _number(table, "repeated"):
         return f"SELECT {columns} FROM ({_rows(table, first)})"
     return f"""SELECT {columns} FROM ({_rows(table, first)}) ANTI JOIN repeated USING (pair)

@@ -20,8 +20,8 @@ ROLES: dict[str, tuple[str, str]] = {
         "clickedurl target gtin ean isbn",
     ),
     "rank": (
-        "rank position clickrank clickposition clickedposition clickedrank itemrank resultposition resultrank itemposition "
-        "productposition serpposition listposition",
+        "rank position clickrank clickposition clickedposition clickedrank itemrank resultposition resultrank "
+        "itemposition productposition serpposition listposition",
         "pos index ordinal slot place platz rang posicion itemindex",
     ),
     "search_id": (
@@ -43,7 +43,8 @@ ROLES: dict[str, tuple[str, str]] = {
     "clicked": ("clicked isclicked isclick wasclicked", "click clicks"),
     "action": ("action eventtype eventname actiontype actionname interaction interactiontype", "event type"),
 }
-"""The usual names of each column, without case, spaces and signs; the second ones count where none of the first is there."""
+"""The usual names of each column, without case, spaces and signs; the second ones count where there is none of the
+first."""
 CONTEXTS = [
     "device",
     "devicetype",
@@ -101,7 +102,7 @@ def parse(pairs: Sequence[str]) -> dict[str, str]:
 
 
 def find(names: Sequence[str], given: Mapping[str, str], *, source: str) -> Mapped:
-    """The columns of a table: the given ones, and for the others those with usual names; an error if that is ambiguous."""
+    """The columns of a table: the given ones, and for others those with usual names; an error if that is ambiguous."""
     _check_given(names, given, source=source)
     exact = {name.lower(): name for name in names}
     chosen = {role: exact[name.lower()] for role, name in given.items()}

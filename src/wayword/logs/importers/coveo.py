@@ -65,7 +65,8 @@ def read(job: Job) -> Outcome:
         engine,
         f"""SELECT place, search_id AS query_id, query, "user" AS person, {time} AS time,
                    list_transform(from_json(results, '{_RESULTS}'), lambda r: r.{document}) AS hits,
-                   CAST(json_object('device', device, 'language', language, 'country', country) AS VARCHAR) AS attributes
+                   CAST(json_object('device', device, 'language', language, 'country', country) AS VARCHAR)
+                   AS attributes
             FROM coveo WHERE query IS NOT NULL ORDER BY rank IS NOT NULL, place""",
     )
     events.act(
@@ -88,8 +89,8 @@ def _named(names: Sequence[str], known: Sequence[str]) -> str | None:
 def _check(job: Job, fields: dict[str, str | None]) -> None:
     if missing := [role for role in ("search_id", "query", "rank", "document") if not fields[role]]:
         raise LogError(
-            f"{job.source}: found no column for {', '.join(missing)} among {', '.join(job.records.names)}. Expected the "
-            "exported searches and the exported clicks: give both files, or name the columns: "
+            f"{job.source}: found no column for {', '.join(missing)} among {', '.join(job.records.names)}. Expected "
+            "the exported searches and the exported clicks: give both files, or name the columns: "
             + " ".join(f"--map {role}=COLUMN" for role in missing)
         )
 

@@ -51,8 +51,12 @@ def _sample(path: Path) -> str:
 
 
 def _records(text: str, separator: str, *, quoted: bool) -> list[list[str]]:
-    quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, quoting=quoting)
+    lines = io.StringIO(text, newline="")
+    reader = (
+        csv.reader(lines, delimiter=separator)
+        if quoted
+        else csv.reader(lines, delimiter=separator, quoting=csv.QUOTE_NONE)
+    )
     found: list[list[str]] = []
     try:
         for record in reader:

@@ -37,7 +37,8 @@ def load(
         shown = ", ".join(f"'{name}', {name}" for name in fields)
         places += job.records.places(
             f"""SELECT part, file, place, coalesce({BROKEN}, left(CAST(json_object({shown}) AS VARCHAR), 200)) AS text
-                FROM ({job.records.relation(fields, placed=True)}) WHERE {BROKEN} IS NOT NULL OR coalesce({wrong}, false)"""
+                FROM ({job.records.relation(fields, placed=True)})
+                WHERE {BROKEN} IS NOT NULL OR coalesce({wrong}, false)"""
         )
     lines = sum(row["n"] for row in counts) + rejected
     notes = refuse_if_broken(job, rejected + broken, mistaken, lines, places, expected=expected)

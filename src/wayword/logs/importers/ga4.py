@@ -44,7 +44,9 @@ def recognises(names: Collection[str]) -> bool:
 def read(job: Job) -> Outcome:
     """Read the events."""
     engine = job.engine
-    expected = "events of the BigQuery export: event_name, event_timestamp in microseconds, event_params and items as lists"
+    expected = (
+        "events of the BigQuery export: event_timestamp in microseconds, event_params and items as lists"
+    )
     lines, notes, left_out = events.load(
         job, "ga4_events", {n: n for n in FIELDS}, wrong=_WRONG, expected=expected
     )
@@ -75,7 +77,8 @@ def _parse(engine: DuckDB) -> None:
         f"""
         SELECT place, event_name AS name, CAST(event_timestamp AS BIGINT) AS micros,
                coalesce(nullif(user_id, ''), user_pseudo_id) AS person, from_json(items, '{_ITEMS}') AS items,
-               user_pseudo_id || '/' || list_filter(params, lambda p: p.key = 'ga_session_id')[1].value.int_value AS session,
+               user_pseudo_id || '/' || list_filter(params, lambda p: p.key = 'ga_session_id')[1].value.int_value
+               AS session,
                trim(list_filter(params, lambda p: p.key = 'search_term')[1].value.string_value) AS term,
                lower(list_filter(params, lambda p: p.key = 'item_list_name')[1].value.string_value) AS list,
                device ->> '$.category' AS device, geo ->> '$.country' AS country, platform
@@ -99,14 +102,16 @@ def _find_searches(engine: DuckDB) -> None:
 
 
 def _find_results(job: Job) -> tuple[int, list[str]]:
-    """Table `ga4_actions`: the items of lists and actions, each with its search; and the number of other lists' items."""
+    """Table `ga4_actions`: the items of lists and actions, each with its search; and the items of other lists."""
     engine = job.engine
     engine.step(
         "ga4_items",
         f"""
-        SELECT place, turn, name, session, micros, person, coalesce(nullif(item.item_id, '(not set)'), item.item_name) AS object,
+        SELECT place, turn, name, session, micros, person,
+               coalesce(nullif(item.item_id, '(not set)'), item.item_name) AS object,
                TRY_CAST(coalesce(item.item_list_index, item.index) AS DOUBLE) AS index,
-               lower(coalesce(nullif(item.item_list_name, '(not set)'), nullif(item.item_list_id, '(not set)'), list)) AS list
+               lower(coalesce(nullif(item.item_list_name, '(not set)'), nullif(item.item_list_id, '(not set)'), list))
+               AS list
         FROM (SELECT * EXCLUDE (items), unnest(items) AS item, generate_subscripts(items, 1) AS turn FROM ga4
               WHERE name NOT IN {SEARCHES} AND session IS NOT NULL)
         """,

@@ -67,8 +67,8 @@ def import_log(
 ) -> ImportedLog:
     """Write a log for `run` into the folder `out` from files, folders and patterns of files of one format.
 
-    `mapping` has the file's column for columns of the log, `weights` those of actions. `confirm` is asked whether guessed
-    columns are right. Other than the log nothing stays: files in work are in a folder inside `out` that is removed.
+    `mapping` has the file's column for columns of the log, `weights` those of actions. `confirm` is asked whether
+    guessed columns are right. Other than the log nothing stays: files in work are inside `out` and are removed.
     """
     _check(first_rank, weights or {}, memory, unreadable)
     folder = Path(out)

@@ -1,7 +1,6 @@
 """Records: the rows of CSV, JSON Lines and Parquet files as one relation of texts, and where the broken ones are.
 
-Nothing is stored: a relation is SQL that streams the files, so that a log of any size needs little memory. Every
-column is text; a JSON list or object is JSON text.
+A relation is SQL that streams the files. Every column is text; a JSON list or object is JSON text.
 """
 
 import json
@@ -141,7 +140,8 @@ class Records:
         lines = _LINES.format(paths=_list(paths), longest=_LONGEST, buffer=4 * _LONGEST)
         broken = f"CASE WHEN found IS NULL OR NOT starts_with(ltrim(line), '{{') THEN line END AS {BROKEN}"
         return f"""(SELECT {number}::UTINYINT AS part, {broken}, {columns}{place}
-            FROM (SELECT line, {"filename, " if placed else ""}TRY(json_extract_string(line, [{quoted}]::VARCHAR[])) AS found FROM {lines}
+            FROM (SELECT line, {"filename, " if placed else ""}
+                         TRY(json_extract_string(line, [{quoted}]::VARCHAR[])) AS found FROM {lines}
                   WHERE line IS NOT NULL AND trim(line) <> ''))"""
 
     def _parquet(
@@ -256,7 +256,8 @@ def _as_text(column: str, kind: str) -> str:
     if kind not in ("FLOAT", "DOUBLE"):
         return text
     whole = f"{column} = floor({column}) AND abs({column}) < {2**53}"
-    return f"CASE WHEN isnan({column}) THEN NULL WHEN {whole} THEN CAST(CAST({column} AS BIGINT) AS VARCHAR) ELSE {text} END"
+    number = f"CAST(CAST({column} AS BIGINT) AS VARCHAR)"
+    return f"CASE WHEN isnan({column}) THEN NULL WHEN {whole} THEN {number} ELSE {text} END"
 
 
 def _make_lines(engine: DuckDB, source: Source) -> None:
@@ -273,8 +274,8 @@ def _make_lines(engine: DuckDB, source: Source) -> None:
         )
     except LogError as problem:
         raise LogError(
-            f"{source.path} begins with [ and is no JSON list of objects: {problem} Expected JSON Lines (one object per "
-            "line) or a list of objects."
+            f"{source.path} begins with [ and is no JSON list of objects: {problem} Expected JSON Lines (one object "
+            "per line) or a list of objects."
         ) from problem
     made.replace(source.plain)
 

@@ -78,7 +78,7 @@ def _grouped(job: Job, mapped: Mapped) -> Outcome:
     if not {"search_id", "session", "user"} & mapped.roles.keys():
         raise LogError(
             f"{job.source} has rows of several kinds ({mapped.option}), but no column that says which belong to one "
-            f"search.\n  found: {', '.join(job.records.names)}\nGive --map search_id=COLUMN, session=COLUMN or user=COLUMN."
+            f"search.\n  found: {', '.join(job.records.names)}\nGive --map search_id=COLUMN (or session, user)."
         )
     fields = {role: mapped.roles.get(role) for role in columns.ROLES} | dict(mapped.contexts)
     wrong = "rank IS NOT NULL AND TRY_CAST(rank AS DOUBLE) IS NULL"
@@ -143,7 +143,7 @@ def _finish(job: Job, mapped: Mapped, lines: int, left_out: int, notes: list[str
 
 
 def _search(mapped: Mapped) -> str:
-    """SQL for what tells a search: its id, else the query in a session, or of a user (at a time, if rows are results)."""
+    """SQL for what tells a search: its id, else the query in a session, or of a user (at a time, of results shown)."""
     if "search_id" in mapped.roles:
         return "nullif(trim(search_id), '')"
     whose = "session" if "session" in mapped.roles else '"user"'

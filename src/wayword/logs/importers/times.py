@@ -81,7 +81,7 @@ def since_1970(column: str, scale: float) -> str:
 
 def _iso(column: str) -> str:
     moment = f"TRY_CAST({column} AS TIMESTAMPTZ)"
-    return f"CASE WHEN isfinite({moment}) THEN {moment} END"
+    return f"nullif(nullif({moment}, 'infinity'::TIMESTAMPTZ), '-infinity'::TIMESTAMPTZ)"
 
 
 def _read(column: str, dates: tuple[str, ...]) -> str:

@@ -12,7 +12,6 @@ from wayword.config import EvaluationConfig
 from wayword.engines.duck import DuckDB
 from wayword.errors import LogError, WaywordError
 from wayword.logs.ubi import (
-    ab_test,
     clicks,
     completions,
     contexts,
@@ -93,6 +92,8 @@ def read_ubi(
     wait on disk. The same files give the same bytes. `weights` are those of actions; they count as clicks, and the log
     has a column `weight`. `names` are the names of files in messages, where they are others.
     """
+    from wayword.logs.ubi import ab_test  # late: SciPy is needed for nothing else
+
     weights = weights or {}
     actions = tuple(dict.fromkeys([*click_actions, *weights]))
     _check(actions, first_ordinal, unreadable, memory)
