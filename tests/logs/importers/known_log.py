@@ -46,14 +46,11 @@ def draw(count: int = 40, seed: int = 1) -> list[Search]:
 
 def expected_clicks(searches: Sequence[Search]) -> Counter[Any]:
     """Rows of `clicks.parquet`: the clicks, and searches without one."""
-    return Counter(
-        row
-        for s in searches
-        for row in (
-            [(s.user, s.query, s.shown[place], place + 1) for place in s.clicked]
-            or [(s.user, s.query, None, None)]
-        )
-    )
+    rows: list[Any] = []
+    for s in searches:
+        rows += [(s.user, s.query, s.shown[place], place + 1) for place in s.clicked]
+        rows += [] if s.clicked else [(s.user, s.query, None, None)]
+    return Counter(rows)
 
 
 def expected_impressions(searches: Sequence[Search]) -> Counter[Any]:
