@@ -15,7 +15,7 @@ SEARCHES = draw()
 
 def test_it_prints_how_the_file_was_understood_and_the_next_command(tmp_path: Path) -> None:
     (tmp_path / "shop.csv").write_bytes(
-        SAMPLES["clicks"].content(SEARCHES) + b"\xa0;1;d1;r98;1;01.03.2026 10:00:00\n"
+        SAMPLES["clicks"].content(SEARCHES) + b"\xc2\xa0;1;d1;r98;1;01.03.2026 10:00:00\n"
     )
     out = tmp_path / "log"
     done = wayword("import", tmp_path / "shop.csv", "--map", "search_id=request", "--out", out)
@@ -40,7 +40,7 @@ def test_a_refused_import_keeps_the_log_before_it(tmp_path: Path) -> None:
     (tmp_path / "bad.csv").write_text("query,document,rank\n" + "tv,a,first\n" * 10)
     done = wayword("import", tmp_path / "bad.csv", "--out", tmp_path / "log")
     assert done.code == 2
-    assert f"{tmp_path / 'bad.csv'}:2: rank first" in done.err
+    assert f"{tmp_path / 'bad.csv'}:2: query tv, document a, rank first" in done.err
     assert "--unreadable 1" in done.err
     assert clicks_in(tmp_path / "log") == expected_clicks(SEARCHES)
     for wrong in (["--weight", "purchase"], ["--map", "query"], ["--format", "sap"]):

@@ -17,9 +17,14 @@ from known_log import (
     impressions_in,
 )
 
+from wayword.config import LogConfig
+from wayword.engines.duck import DuckDB
 from wayword.errors import LogError
 from wayword.logs.importers.formats import FORMATS
 from wayword.logs.importers.read import ImportedLog, import_log
+from wayword.logs.impressions import read
+from wayword.logs.log import build
+from wayword.store.input_file import InputFile
 
 SEARCHES = draw()
 every_format = pytest.mark.parametrize("name", SAMPLES)
@@ -36,10 +41,15 @@ def imported(folder: Path, sample: Sample, content: bytes, file: str = "log", **
 def check(log: ImportedLog, sample: Sample) -> None:
     """The log is the known one, and nothing else stays in its folder."""
     assert clicks_in(log.folder) == expected_clicks(SEARCHES)
+    engine = DuckDB()
+    built = build(engine, log.folder / "clicks.parquet", LogConfig())  # as `run` does
+    assert built.report["searches"] == len(SEARCHES)
     assert {path.name for path in log.folder.iterdir()} == {path.name for path in log.files}
     if sample.shows:
+        read(engine, InputFile(log.folder / "impressions.parquet"))
         assert impressions_in(log.folder) == expected_impressions(SEARCHES)
         assert (log.folder / "rankings.parquet").exists()
+    engine.close()
 
 
 def with_line(sample: Sample, line: str, times: int = 1) -> tuple[bytes, int]:

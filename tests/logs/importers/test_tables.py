@@ -212,3 +212,24 @@ def test_parsing_of_map_and_usual_names_that_are_unique() -> None:
     known = [name for strong, weak in columns.ROLES.values() for name in f"{strong} {weak}".split()]
     assert len(known) == len({*known})
     assert all(columns.simple(name) == name for name in known)
+
+
+def test_nested_json_is_found_by_its_last_names_and_an_object_is_no_query(tmp_path: Path) -> None:
+    lines = ['{"search": {"query": "tv"}, "product": {"id": "a"}, "pos": 1}'] * 9
+    lines.insert(3, '{"search": {"query": {"text": "tv"}}, "product": {"id": "a"}, "pos": 1}')
+    log = table(tmp_path, "\n".join(lines))
+    assert rows(log, "query", "document", "rank") == [("tv", "a", 1)] * 9
+    assert log.outcome.dropped == {"records with a value of the wrong type": 1}
+    assert f"{tmp_path / 'log.csv'}:4: query {{" in log.outcome.notes[-2]
+
+
+def test_comments_before_the_names_are_passed_over(tmp_path: Path) -> None:
+    log = table(
+        tmp_path, "# exported\n# today\nquery;document;rank;part\ntv;a;1;x\n", mapping={"part": "part"}
+    )
+    assert rows(log, "query", "document", "rank", "part") == [("tv", "a", 1, "x")]
+
+
+def test_counts_are_not_taken_for_what_was_clicked(tmp_path: Path) -> None:
+    with pytest.raises(LogError, match="0 or 1 where a row was clicked"):
+        table(tmp_path, "query,document,rank,search_id,clicked\n" + "tv,a,1,s,37\n" * 5)

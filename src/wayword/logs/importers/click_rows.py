@@ -7,7 +7,7 @@ documents say which rows must be compared with others, usually few.
 from dataclasses import dataclass
 
 from wayword.errors import LogError
-from wayword.logs.columns import OPTIONAL
+from wayword.logs.columns import CONTEXT, OPTIONAL
 from wayword.logs.importers import times
 from wayword.logs.importers.columns import Mapped
 from wayword.logs.importers.job import CLICKS, FILES, Job, Outcome, refuse_if_broken, rows_of
@@ -59,8 +59,8 @@ class ClickTable:
 
     @property
     def contexts(self) -> str:
-        """The context columns in a list of columns."""
-        return "".join(f", {quote(name)}" for name in self.mapped.contexts)
+        """The context columns in a list of columns, under names that no other column has."""
+        return "".join(f", {quote(CONTEXT + name)}" for name in self.mapped.contexts)
 
     @property
     def optional(self) -> str:
@@ -83,6 +83,7 @@ class ClickTable:
         blank = "id IS NULL" if self.identified else "false"
         return f"""
             SELECT *, CASE WHEN broken IS NOT NULL THEN {BROKEN} WHEN query IS NULL THEN {NO_QUERY}
+                           WHEN {self.job.records.nested("query", "document")} THEN {WRONG}
                            WHEN (rank IS NULL AND rank_text IS NOT NULL AND document IS NOT NULL) OR rank <> floor(rank)
                                 OR (weight_text IS NOT NULL AND coalesce(NOT weight BETWEEN 0 AND 1e9, true))
                            THEN {WRONG}
@@ -134,7 +135,9 @@ def read(job: Job, mapped: Mapped) -> Outcome:
 def _texts(job: Job, mapped: Mapped, **how: bool) -> str:
     roles = ("query", "document", "rank", "search_id", "session", "user", "time", "prefix", "weight")
     fields = {role: mapped.roles.get(role) for role in roles}
-    return job.records.relation({**fields, **mapped.contexts}, **how)
+    return job.records.relation(
+        {**fields, **{CONTEXT + name: column for name, column in mapped.contexts.items()}}, **how
+    )
 
 
 def _look(table: ClickTable) -> tuple[int, dict[str, int], list[str]]:
@@ -170,7 +173,9 @@ def _look(table: ClickTable) -> tuple[int, dict[str, int], list[str]]:
 
 def _places(table: ClickTable) -> list[Place]:
     """Where the first rows are that are broken or of the wrong type."""
-    values = "'rank ' || coalesce(rank_text, 'none') || ', weight ' || coalesce(weight_text, 'none')"
+    values = (
+        "concat('query ', query, ', document ', document, ', rank ', rank_text, ', weight ' || weight_text)"
+    )
     return table.job.records.places(
         f"""SELECT part, file, place, coalesce(broken, {values}) AS text
             FROM ({table.typed(table.cleaned(table.relation(placed=True)))}) WHERE reason IN ({BROKEN}, {WRONG})"""
@@ -213,7 +218,10 @@ def _judge(table: ClickTable, first: int) -> dict[str, int]:
         "suspected", f"SELECT hash(id) AS search FROM {valid} GROUP BY search HAVING min(same) <> max(same)"
     )
     columns = ("lower(query)", *map(quote, [name for name in ("user", "prefix") if table.has(name)]))
-    differ = " OR ".join(f"count(DISTINCT {c}) > 1" for c in (*columns, *map(quote, table.mapped.contexts)))
+    differ = " OR ".join(
+        f"count(DISTINCT {c}) > 1"
+        for c in (*columns, *(quote(CONTEXT + name) for name in table.mapped.contexts))
+    )
     engine.step(
         "several",
         f"SELECT id FROM {valid} AND hash(id) IN (SELECT search FROM suspected) GROUP BY id HAVING {differ}",
@@ -259,7 +267,9 @@ def _judge_repeated(table: ClickTable, first: int) -> None:
 def _kept(table: ClickTable, first: int) -> str:
     """SQL for the rows of the log."""
     search = ", search_id" if table.identified else ""
-    columns = f"query, document, CASE WHEN document IS NOT NULL THEN rank END AS rank{search}{table.optional}"
+    named = "".join(f", {quote(CONTEXT + name)} AS {quote(name)}" for name in table.mapped.contexts)
+    further = table.optional.removesuffix(table.contexts) + named
+    columns = f"query, document, CASE WHEN document IS NOT NULL THEN rank END AS rank{search}{further}"
     if not _number(table, "repeated"):
         return f"SELECT {columns} FROM ({_rows(table, first)})"
     return f"""SELECT {columns} FROM ({_rows(table, first)}) ANTI JOIN repeated USING (pair)

@@ -40,7 +40,7 @@ ROLES: dict[str, tuple[str, str]] = {
     ),
     "prefix": ("prefix typedprefix typedtext", "typed"),
     "weight": ("weight", ""),
-    "clicked": ("clicked isclicked isclick wasclicked", "click clicks"),
+    "clicked": ("clicked isclicked isclick wasclicked", "click"),
     "action": ("action eventtype eventname actiontype actionname interaction interactiontype", "event type"),
 }
 """The usual names of each column, without case, spaces and signs; the second ones count where there is none of the
@@ -157,10 +157,19 @@ def _fitting(role: str, names: Sequence[str]) -> list[str]:
         if name.lower() == role:
             return [name]
     for known in map(str.split, ROLES[role]):
-        found = [name for name in names if simple(name) in known]
-        if found:
-            return sorted(found, key=lambda name: known.index(simple(name)))
+        places = {name: place for name in names for place, form in enumerate(known) if form in _forms(name)}
+        if places:
+            return sorted(places, key=lambda name: places[name])
     return []
+
+
+def _forms(name: str) -> tuple[str, str]:
+    """The last part of a name, and of a nested field its last two.
+
+    >>> _forms("click.product.id"), _forms("Product ID")
+    (('id', 'productid'), ('productid', 'productid'))
+    """
+    return simple(name), simple("".join(name.split(".")[-2:]))
 
 
 def _check_given(names: Sequence[str], given: Mapping[str, str], *, source: str) -> None:

@@ -17,11 +17,13 @@ NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars (|)"}
 
 @dataclass(frozen=True)
 class Dialect:
-    """The separator, the names of the columns, lines before the first row, and whether `"` quotes."""
+    """The separator, the names of the columns, lines before the first row, whether the last of them names the columns,
+    and whether `"` quotes."""
 
     separator: str
     names: tuple[str, ...]
     skipped: int
+    headed: bool
     quoted: bool = True
 
 
@@ -31,6 +33,8 @@ def find(path: Path, *, shown: Path, quoted: bool = True) -> Dialect:
     told = text.startswith("sep=") and text[5:6] == "\n"  # Excel's way of naming the separator
     separator = text[4] if told else ""
     body = text.partition("\n")[2] if told else text
+    comments = 0 if told else _comments(body)
+    body = "".join(body.splitlines(keepends=True)[comments:])
     if not body.strip():
         raise LogError(
             f"{shown} is empty: it has no columns. Expected names of columns and at least one row."
@@ -39,7 +43,19 @@ def find(path: Path, *, shown: Path, quoted: bool = True) -> Dialect:
     first = next(iter(_records(body, separator, quoted=quoted)), [])
     headed = _is_header(first)
     names = first if headed else [f"column{place}" for place in range(1, len(first) + 1)]
-    return Dialect(separator, _distinct(names), told + headed, quoted)
+    return Dialect(separator, _distinct(names), told + comments + headed, headed, quoted)
+
+
+def _comments(text: str) -> int:
+    """Lines that begin with # before the names of columns, as some exports have.
+
+    >>> _comments("# export\\nquery,rank\\ntv,1"), _comments("#query,rank\\ntv,1")
+    (1, 0)
+    """
+    lines = text.splitlines()
+    count = next((place for place, line in enumerate(lines) if line.strip() and not line.startswith("#")), 0)
+    commas = [max(line.count(separator) for separator in SEPARATORS) for line in lines[: count + 1]]
+    return count if count and commas[-1] > max(commas[:-1]) else 0
 
 
 def _sample(path: Path) -> str:

@@ -111,6 +111,8 @@ def finish(
             "records of searches, and of what people clicked. Is it the right format? --format names it."
         )
     built = ubi.log_of(engine, report, actions, job.weights, job.first_rank, None)
+    if not built.report["clicks"]:
+        notes = [*notes, "no click can be used: `wayword run` learns nothing from this log"]
     ubi.write(engine, job.out, built.context, job.weights, lists=False)
     said = [f"positions begin at {first}" for first in built.first_ordinals.values() if first == 0]
     if built.context:

@@ -118,7 +118,7 @@ class Records:
             else "ignore_errors = true"
         )
         return f"""read_csv({_list(paths)}, columns = {types}, delim = {text(form.separator)}, quote = {text(mark)},
-            escape = {text(mark)}, header = {str(form.skipped > 0).lower()}, skip = {max(0, form.skipped - 1)},
+            escape = {text(mark)}, header = {str(form.headed).lower()}, skip = {form.skipped - form.headed},
             auto_detect = false, nullstr = {NULLS}, allow_quoted_nulls = false, parallel = {str(not serial).lower()},
             null_padding = {str(not form.quoted).lower()}, {rejects})"""
 
@@ -159,6 +159,17 @@ class Records:
         place = ", filename AS file, file_row_number + 1 AS place" if placed else ""
         return f"""(SELECT {number}::UTINYINT AS part, NULL::VARCHAR AS {BROKEN}, {columns}{place}
             FROM read_parquet({_list(paths)}, binary_as_string = true, hive_partitioning = false))"""
+
+    def nested(self, *columns: str) -> str:
+        """SQL for whether one of some columns of a relation holds a JSON list or object where a text belongs."""
+        parts = ", ".join(str(number) for number, part in enumerate(self.parts) if part.kind != CSV)
+        if not parts:
+            return "false"
+        found = " OR ".join(
+            f"(({c} LIKE '{{%' OR {c} LIKE '[%') AND coalesce(TRY(json_type({c})) IN ('OBJECT', 'ARRAY'), false))"
+            for c in columns
+        )
+        return f"(part IN ({parts}) AND ({found}))"
 
     def rejected(self, rows: Mapping[int, int]) -> tuple[int, list[Place]]:
         """The lines that were no record of their CSV file, and the first of them; after a `counting` relation was read.
@@ -293,23 +304,22 @@ def _objects(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _paths(objects: Sequence[dict[str, Any]]) -> dict[str, str]:
-    """The fields of some objects, also nested ones (`event.query`), each with its JSON path.
+    """The fields of some objects, also nested ones (`event.query`) where most values are objects, with JSON paths.
 
     >>> _paths([{"q": "tv", "event": {"rank": 1}}])
     {'q': '$."q"', 'event': '$."event"', 'event.rank': '$."event"."rank"'}
     """
     found: dict[str, str] = {}
 
-    def walk(value: dict[str, Any], name: str, path: str, depth: int) -> None:
-        for key, inner in value.items():
-            if '"' in key or not key:
-                continue
+    def walk(values: Sequence[dict[str, Any]], name: str, path: str, depth: int) -> None:
+        for key in dict.fromkeys(key for value in values for key in value if key and '"' not in key):
             found.setdefault(f"{name}{key}", f'{path}."{key}"')
-            if isinstance(inner, dict) and depth < DEEPEST:
+            given = [value[key] for value in values if value.get(key) is not None]
+            inner = [value for value in given if isinstance(value, dict)]
+            if depth < DEEPEST and 2 * len(inner) > len(given):
                 walk(inner, f"{name}{key}.", f'{path}."{key}"', depth + 1)
 
-    for each in objects:
-        walk(each, "", "$", 1)
+    walk(objects, "", "$", 1)
     return found
 
 

@@ -9,6 +9,7 @@ click, or a search without one.
 from collections.abc import Collection
 
 from wayword.errors import LogError
+from wayword.logs.columns import CONTEXT
 from wayword.logs.importers import click_rows, columns, events, times
 from wayword.logs.importers.columns import Mapped
 from wayword.logs.importers.job import Format, Job, Outcome
@@ -36,12 +37,17 @@ CLICKED = (
     "select_item",
     "result_click",
 )
-_EXPECTED = "a query, a document and a rank that is a number"
+YES, NO = ("1", "true", "yes", "y", "t", "1.0"), ("0", "false", "no", "n", "f", "0.0")
+_EXPECTED = (
+    "a query and a document that are texts, a rank that is a number, and 0 or 1 where a row was clicked"
+)
 
 
 def read(job: Job) -> Outcome:
     """Read tables whose columns are found by their names, or given."""
-    mapped = columns.find(job.records.names, job.mapping, source=job.source)
+    names = job.records.names
+    leaves = [name for name in names if not any(other.startswith(f"{name}.") for other in names)]
+    mapped = columns.find(leaves, job.mapping, source=job.source)
     said = _propose(job, mapped)
     grouped = {"clicked", "action"} & mapped.roles.keys()
     if job.weights and "action" not in mapped.roles:
@@ -80,8 +86,10 @@ def _grouped(job: Job, mapped: Mapped) -> Outcome:
             f"{job.source} has rows of several kinds ({mapped.option}), but no column that says which belong to one "
             f"search.\n  found: {', '.join(job.records.names)}\nGive --map search_id=COLUMN (or session, user)."
         )
-    fields = {role: mapped.roles.get(role) for role in columns.ROLES} | dict(mapped.contexts)
-    wrong = "rank IS NOT NULL AND TRY_CAST(rank AS DOUBLE) IS NULL"
+    fields = {role: mapped.roles.get(role) for role in columns.ROLES}
+    fields |= {CONTEXT + name: column for name, column in mapped.contexts.items()}
+    wrong = f"""(rank IS NOT NULL AND TRY_CAST(rank AS DOUBLE) IS NULL)
+        OR (clicked IS NOT NULL AND lower(clicked) NOT IN {(*YES, *NO)}) OR {job.records.nested("query", "document")}"""
     lines, notes, left_out = events.load(job, "table_rows", fields, wrong=wrong, expected=_EXPECTED)
     engine = job.engine
     time = (
@@ -89,7 +97,7 @@ def _grouped(job: Job, mapped: Mapped) -> Outcome:
     )
     kinds = f"""CASE WHEN lower(action) IN {SEARCHES} THEN 'search' WHEN lower(action) IN {SHOWN} THEN 'impression'
                      WHEN lower(action) IN {CLICKED} THEN 'click' ELSE action END"""
-    clicked = "lower(clicked) IN ('1', 'true', 'yes', 'y', 't', '1.0')"
+    clicked = f"lower(clicked) IN {YES}"
     kind = kinds if "action" in mapped.roles else f"CASE WHEN {clicked} THEN 'click' ELSE 'impression' END"
     whose = "session" if "session" in mapped.roles else '"user"'
     engine.step(
@@ -152,7 +160,7 @@ def _search(mapped: Mapped) -> str:
 
 
 def _attributes(mapped: Mapped) -> str:
-    pairs = ", ".join(f"{text(name)}, {quote(name)}" for name in mapped.contexts)
+    pairs = ", ".join(f"{text(name)}, {quote(CONTEXT + name)}" for name in mapped.contexts)
     return f"CAST(json_object({pairs}) AS VARCHAR)" if pairs else "NULL"
 
 
