@@ -11,7 +11,8 @@ from wayword.logs.columns import CONTEXT, OPTIONAL
 from wayword.logs.importers import times
 from wayword.logs.importers.columns import Mapped
 from wayword.logs.importers.job import CLICKS, FILES, Job, Outcome, refuse_if_broken, rows_of
-from wayword.logs.importers.records import Place, quote, text
+from wayword.logs.importers.literals import quote, text
+from wayword.logs.importers.records import Place
 from wayword.logs.ubi.schema import DEEPEST_RANK
 from wayword.store import disk
 
@@ -133,7 +134,7 @@ def read(job: Job, mapped: Mapped) -> Outcome:
 
 
 def _texts(job: Job, mapped: Mapped, **how: bool) -> str:
-    roles = ("query", "document", "rank", "search_id", "session", "user", "time", "prefix", "weight")
+    roles = ("query", "document", "rank", "search_id", "session", "user", "time", "prefix", "weight", "time")
     fields = {role: mapped.roles.get(role) for role in roles}
     return job.records.relation(
         {**fields, **{CONTEXT + name: column for name, column in mapped.contexts.items()}}, **how

@@ -3,9 +3,7 @@
 A relation is SQL that streams the files. Every column is text; a JSON list or object is JSON text.
 """
 
-import json
-import mmap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -13,20 +11,15 @@ from typing import Any
 
 from wayword.engines.duck import DuckDB
 from wayword.errors import LogError
-from wayword.logs.importers import dialect
+from wayword.logs.importers import dialect, json_lines
 from wayword.logs.importers.dialect import Dialect
+from wayword.logs.importers.literals import quote, text
 from wayword.logs.importers.sources import CSV, JSON, PARQUET, Source
 
 EXAMPLES = 5
-SAMPLED = 200
-"""Lines of a JSON Lines file from which the names of its fields are taken."""
-DEEPEST = 3
-"""Levels of nested JSON objects whose fields have names of their own, such as `event.query`."""
 BROKEN = "broken"
 NULLS = r"['', '\N', 'NULL']"
 MOST_REJECTED = 1_000_000
-_LONGEST = 1 << 24
-"""Bytes of a line."""
 _LINES = """read_csv({paths}, columns = {{'line': 'VARCHAR'}}, delim = '\x01', quote = '', escape = '', header = false,
     auto_detect = false, nullstr = '', ignore_errors = true, max_line_size = {longest}, buffer_size = {buffer})"""
 
@@ -137,7 +130,7 @@ class Records:
         values = {alias: f"nullif(found[{place}], '')" for place, alias in enumerate(picked, start=1)}
         columns = _selected(fields, values)
         place = ", filename AS file, line AS place" if placed else ""
-        lines = _LINES.format(paths=_list(paths), longest=_LONGEST, buffer=4 * _LONGEST)
+        lines = _LINES.format(paths=_list(paths), longest=json_lines.LONGEST, buffer=4 * json_lines.LONGEST)
         broken = f"CASE WHEN found IS NULL OR NOT starts_with(ltrim(line), '{{') THEN line END AS {BROKEN}"
         return f"""(SELECT {number}::UTINYINT AS part, {broken}, {columns}{place}
             FROM (SELECT line, {"filename, " if placed else ""}
@@ -210,7 +203,7 @@ class Records:
         if part.kind == PARQUET:
             return Place(source.path, row["place"], _brief(row["text"]))
         if part.kind == JSON:
-            return Place(source.path, _line_of(source.plain, row["place"]), _brief(row["text"]))
+            return Place(source.path, json_lines.line_of(source.plain, row["place"]), _brief(row["text"]))
         number = self.parts.index(part)
         before = self.engine.arrow(
             f"""SELECT r.line FROM rejected_{number} AS r JOIN scans_{number} AS s
@@ -236,9 +229,9 @@ def of(engine: DuckDB, sources: Sequence[Source], *, quoted: bool = True) -> Rec
         elif source.kind == PARQUET:
             names = _names_in_parquet(engine, source)
         else:
-            _make_lines(engine, source)
-            found = list(islice(_objects(source.plain), SAMPLED))
-            names = _paths(found)
+            json_lines.make_lines(engine, source)
+            found = list(islice(json_lines.objects(source.plain), json_lines.SAMPLED))
+            names = json_lines.paths(found)
             sample += found
         key = (source.kind, form, tuple(names.items()))
         parts.setdefault(key, Part(source.kind, [], names, form)).sources.append(source)
@@ -271,96 +264,12 @@ def _as_text(column: str, kind: str) -> str:
     return f"CASE WHEN isnan({column}) THEN NULL WHEN {whole} THEN {number} ELSE {text} END"
 
 
-def _make_lines(engine: DuckDB, source: Source) -> None:
-    """Write the objects of a JSON list as lines."""
-    with source.plain.open("rb") as file:
-        if not file.read(1 << 10).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"["):
-            return
-    made = source.plain.with_suffix(".lines")
-    try:
-        engine.copy(
-            f"SELECT CAST(json AS VARCHAR) AS line FROM read_json_objects({text(str(source.plain))}, format = 'array')",
-            made,
-            "FORMAT csv, HEADER false, QUOTE '', ESCAPE '', DELIMITER '\x01'",
-        )
-    except LogError as problem:
-        raise LogError(
-            f"{source.path} begins with [ and is no JSON list of objects: {problem} Expected JSON Lines (one object "
-            "per line) or a list of objects."
-        ) from problem
-    made.replace(source.plain)
-
-
-def _objects(path: Path) -> Iterator[dict[str, Any]]:
-    """The JSON objects among the first lines of a file."""
-    with path.open("rb") as file:
-        for line in islice(iter(lambda: file.readline(_LONGEST), b""), 5 * SAMPLED):
-            try:
-                value = json.loads(line)
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(value, dict):
-                yield value
-
-
-def _paths(objects: Sequence[dict[str, Any]]) -> dict[str, str]:
-    """The fields of some objects, also nested ones (`event.query`) where most values are objects, with JSON paths.
-
-    >>> _paths([{"q": "tv", "event": {"rank": 1}}])
-    {'q': '$."q"', 'event': '$."event"', 'event.rank': '$."event"."rank"'}
-    """
-    found: dict[str, str] = {}
-
-    def walk(values: Sequence[dict[str, Any]], name: str, path: str, depth: int) -> None:
-        for key in dict.fromkeys(key for value in values for key in value if key and '"' not in key):
-            found.setdefault(f"{name}{key}", f'{path}."{key}"')
-            given = [value[key] for value in values if value.get(key) is not None]
-            inner = [value for value in given if isinstance(value, dict)]
-            if depth < DEEPEST and 2 * len(inner) > len(given):
-                walk(inner, f"{name}{key}.", f'{path}."{key}"', depth + 1)
-
-    walk(objects, "", "$", 1)
-    return found
-
-
 def _selected(fields: Fields, values: Mapping[str, str]) -> str:
     return ", ".join(f"{values.get(alias, 'NULL::VARCHAR')} AS {quote(alias)}" for alias in fields)
 
 
-def _line_of(path: Path, line: str) -> int | None:
-    """The number of the first line with this text."""
-    sought = line.encode()
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        place = data.find(sought)
-        while place >= 0 and not _is_line(data, place, place + len(sought)):
-            place = data.find(sought, place + 1)
-        if place < 0:
-            return None
-        lines, begin = 1, 0
-        while begin < place:
-            end = min(place, begin + (1 << 24))
-            lines += data[begin:end].count(b"\n")
-            begin = end
-        return lines
-
-
-def _is_line(data: mmap.mmap, begin: int, end: int) -> bool:
-    """Whether these bytes are a whole line."""
-    return (begin == 0 or data[begin - 1 : begin] == b"\n") and data[end : end + 1] in (b"\n", b"\r", b"")
-
-
 def _brief(text: str | None) -> str:
     return (text or "").rstrip()[:200]
-
-
-def text(value: str) -> str:
-    """SQL for a text."""
-    return "'" + value.replace("'", "''") + "'"
-
-
-def quote(name: str) -> str:
-    """SQL for the name of a column."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _list(values: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from wayword.logs.columns import CONTEXT
 from wayword.logs.importers import click_rows, columns, events, times
 from wayword.logs.importers.columns import Mapped
 from wayword.logs.importers.job import Format, Job, Outcome
-from wayword.logs.importers.records import quote, text
+from wayword.logs.importers.literals import quote, text
 
 SEARCHES = ("search", "searched", "query", "submit", "search_submitted", "view_search_results")
 SHOWN = (

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from wayword.errors import LogError
 from wayword.logs.importers.job import Format, Job, Outcome
-from wayword.logs.importers.records import text
+from wayword.logs.importers.literals import text
 from wayword.logs.importers.sources import PARQUET, Source
 from wayword.logs.ubi.clicks import CLICKS
 from wayword.logs.ubi.read import read_ubi
