@@ -20,6 +20,7 @@ COMMANDS = (
     "simulate",
     "run",
     "ubi",
+    "import",
     "acceptance",
     "propensity",
     "evaluate",
@@ -192,6 +193,15 @@ def test_the_events_of_the_page_give_the_log_that_it_says(
     (events,) = blocks(ROOT / "docs/ubi.md", "json")
     (tmp_path / "events/ubi.ndjson").write_text(events, encoding="utf-8")
     assert check_examples(ROOT / "docs/ubi.md") == 12
+
+
+def test_the_table_of_the_page_gives_the_log_that_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (table,) = blocks(ROOT / "docs/import.md", "csv")
+    (tmp_path / "shop.csv").write_text(table, encoding="latin-1")
+    assert check_examples(ROOT / "docs/import.md") == 7
 
 
 def test_the_picture_of_demand_shows_the_utilities_of_its_example() -> None:

@@ -9,6 +9,7 @@ from wayword.cli import shell
 from wayword.cli.acceptance import acceptance
 from wayword.cli.complete import complete
 from wayword.cli.evaluate import evaluate
+from wayword.cli.import_log import import_log
 from wayword.cli.learn import demo, reproduce, run, simulate
 from wayword.cli.propensity import propensity
 from wayword.cli.report import report
@@ -43,6 +44,7 @@ app = typer.Typer(
 )
 for command in COMMANDS:
     app.command()(command)
+app.command("import")(import_log)
 app.add_typer(propensity, name="propensity")
 
 

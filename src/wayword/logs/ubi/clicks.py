@@ -60,14 +60,14 @@ def doubtful(engine: DuckDB) -> Mapping[str, tuple[int, int]]:
 
 
 def build(engine: DuckDB) -> dict[str, int]:
-    """Table `clicks` (place, query_id, document, rank, time): one row per click.
+    """Table `clicks` (place, query_id, document, rank, time, action): one row per click.
 
     Needs `searches`, `placed` and `seen`.
     """
     engine.step(
         "sorted_clicks",
         f"""
-        SELECT p.place, p.query_id, p.document, p.time, p.rank IS NULL AS unplaced, len(s.hits) AS listed,
+        SELECT p.place, p.query_id, p.document, p.time, p.action, p.rank IS NULL AS unplaced, len(s.hits) AS listed,
                coalesce(p.rank, list_position(s.hits, p.document), i.rank) AS rank,
                CASE WHEN s.query_id IS NULL THEN '{NO_SEARCH}'
                     WHEN p.document IS NULL THEN '{NO_DOCUMENT}'
@@ -91,7 +91,8 @@ def build(engine: DuckDB) -> dict[str, int]:
         """,
     )
     engine.step(
-        "clicks", "SELECT place, query_id, document, rank, time FROM judged_clicks WHERE reason IS NULL"
+        "clicks",
+        "SELECT place, query_id, document, rank, time, action FROM judged_clicks WHERE reason IS NULL",
     )
     rows = engine.arrow("SELECT reason, count(*) AS n FROM judged_clicks GROUP BY reason").to_pylist()
     reasons = {row["reason"]: row["n"] for row in rows}

@@ -57,6 +57,8 @@ class _Line(msgspec.Struct):
     user_query: _Text = None
     action_name: _Text = None
     query_response_hit_ids: _Texts = None
+    query_response_object_ids: _Texts = None
+    query_response_objects_ids: _Texts = None
     query_attributes: Any = None
     event_attributes: _Attributes | None = None
     source: "_Line | None" = msgspec.field(default=None, name="_source")

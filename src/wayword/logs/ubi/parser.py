@@ -7,7 +7,7 @@ completion. `left_out`, the malformed lines: place, kind (one of `line_check.REA
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,12 +18,14 @@ from wayword.errors import LogError
 from wayword.logs.checks import EXAMPLES
 from wayword.logs.ubi.line_check import REASONS, TWICE, UNREADABLE, problem
 from wayword.logs.ubi.lines import SCHEMA, blocks
-from wayword.logs.ubi.schema import Event, Query, json_structure
+from wayword.logs.ubi.schema import OTHER_HITS, Event, Query, json_structure
 from wayword.progress import Progress
 
 _WRAPPERS = {"index": "JSON", "create": "JSON", "_source": "JSON"}
 """Fields that a bulk file or an export puts around a record."""
-_STRUCTURE = json.dumps({**json_structure(Query), **json_structure(Event), **_WRAPPERS})
+_SPELLINGS = {name: ["VARCHAR"] for name in OTHER_HITS}
+_STRUCTURE = json.dumps({**json_structure(Query), **json_structure(Event), **_WRAPPERS, **_SPELLINGS})
+_HITS = f"coalesce({', '.join(f'r.{name}' for name in ('query_response_hit_ids', *OTHER_HITS))})"
 _MILLISECONDS = "TRY_CAST(r.timestamp AS DOUBLE)"
 _INSTANT = "coalesce(TRY_CAST(r.timestamp AS TIMESTAMPTZ), TRY_CAST(upper(r.timestamp) AS TIMESTAMPTZ))"
 _OBJECTS = [
@@ -74,7 +76,7 @@ _BLOCK = f"""
            CASE WHEN isfinite(moment) AND year(moment) BETWEEN 1 AND 9999 THEN moment END AS time,
            r.action_name AS action, nullif(r.event_attributes.object.object_id, '') AS object,
            TRY_CAST(r.event_attributes.position.ordinal AS DOUBLE) AS ordinal,
-           list_filter(r.query_response_hit_ids, lambda id: id <> '') AS hits,
+           list_filter({_HITS}, lambda id: id <> '') AS hits,
            r.query_attributes AS attributes, r.event_attributes.completion AS completion,
            found, coalesce(left(text, 200), '(not UTF-8)') AS line
     FROM timed
@@ -99,11 +101,21 @@ class Source:
     cut_off: int | None
 
 
+def prepare(engine: DuckDB) -> None:
+    """Create the tables, without rows."""
+    _add(engine, SCHEMA.empty_table(), None)
+
+
 def read(
-    engine: DuckDB, files: Sequence[Path], *, application: str | None, reporter: Progress
+    engine: DuckDB,
+    files: Sequence[Path],
+    *,
+    application: str | None,
+    reporter: Progress,
+    names: Mapping[Path, Path] | None = None,
 ) -> list[Source]:
-    """Read all files into the tables."""
-    _add(engine, SCHEMA.empty_table(), application)
+    """Read all files into the tables; `names` are their names in messages, where they are others."""
+    prepare(engine)
     sources: list[Source] = []
     sizes = [file.stat().st_size for file in files]
     first = 0
@@ -112,7 +124,11 @@ def read(
         for block, count_of_lines in blocks(file, first):
             _add(engine, block, application)
             end, kept = end + count_of_lines, kept + block.num_rows
-        sources.append(Source(file, first, end - first, end - first - kept, _cut_off(engine, first)))
+        sources.append(
+            Source(
+                (names or {}).get(file, file), first, end - first, end - first - kept, _cut_off(engine, first)
+            )
+        )
         first = end
         reporter.advance(sum(sizes[: number + 1]), sum(sizes))
     return sources

@@ -1,16 +1,17 @@
 """Turns files of UBI records into a log for `wayword run`, and compares the arms of an A/B test."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from wayword.config import EvaluationConfig
 from wayword.engines.duck import DuckDB
 from wayword.errors import LogError, WaywordError
 from wayword.logs.ubi import (
-    ab_test,
     clicks,
     completions,
     contexts,
@@ -75,6 +76,8 @@ def read_ubi(
     unreadable: float = UNREADABLE,
     memory: str | None = None,
     reporter: Progress | None = None,
+    weights: Mapping[str, float] | None = None,
+    names: Mapping[Path, Path] | None = None,
 ) -> UbiLog:
     """Read UBI 1.3 query records and events, files or folders of NDJSON (.gz or not), and write a log to folder `out`.
 
@@ -86,33 +89,71 @@ def read_ubi(
     position_in_session, user, time, prefix, shown, taken, query, search_id, mode, policy, index, arm and the context
     columns of the search as context_NAME). `first_ordinal`, 0 or 1, is the position of the first result; without it
     each application's is found in the data. Tables that outgrow `memory` ("4GB"; without it, most of the machine's)
-    wait on disk. The same files give the same bytes.
+    wait on disk. The same files give the same bytes. `weights` are those of actions; they count as clicks, and the log
+    has a column `weight`. `names` are the names of files in messages, where they are others.
     """
-    _check(click_actions, first_ordinal, unreadable, memory)
+    from wayword.logs.ubi import ab_test  # late: SciPy is needed for nothing else
+
+    weights = weights or {}
+    actions = tuple(dict.fromkeys([*click_actions, *weights]))
+    _check(actions, first_ordinal, unreadable, memory)
     files = lines.files_of([Path(given) for given in inputs])
     if not files:
         raise WaywordError("Found no files; expected files or folders of UBI records (NDJSON).")
     engine = DuckDB(memory=memory)
     try:
-        sources = parser.read(engine, files, application=application, reporter=reporter or Progress())
+        sources = parser.read(
+            engine, files, application=application, reporter=reporter or Progress(), names=names
+        )
         report = parser.check(engine, sources, unreadable=unreadable)
-        notes = parser.describe_left_out(engine, sources)
         report |= completions.build(engine) | searches.build(engine)
         _check_found(report, application)
-        report |= typing_sessions.build(engine)
-        first = clicks.find_first_ordinals(engine, click_actions, first_ordinal)
-        impressions.find_seen(engine)
-        report |= clicks.build(engine) | rankings.build(engine) | impressions.build(engine)
-        found = contexts.build(engine, context)
-        report, notes = report | found.report, notes + found.notes
+        built = log_of(engine, report, actions, weights, first_ordinal, context)
         folder = Path(out)
-        _write(engine, folder, found.columns)
+        write(engine, folder, built.context, weights)
         compared = ab_test.compare(engine, EvaluationConfig()).to_pylist()
-        if first_ordinal is None:
-            notes += [_doubt(name, *ordinals) for name, ordinals in clicks.doubtful(engine).items()]
+        notes = parser.describe_left_out(engine, sources) + built.notes
     finally:
         engine.close()
-    return UbiLog(folder, report, first, found.columns, compared, notes)
+    return UbiLog(folder, built.report, built.first_ordinals, built.context, compared, notes)
+
+
+@dataclass(frozen=True)
+class Built:
+    """What `log_of` counted and found."""
+
+    report: dict[str, int]
+    first_ordinals: dict[str, int]
+    context: list[str]
+    notes: list[str]
+
+
+def log_of(
+    engine: DuckDB,
+    report: dict[str, int],
+    actions: Sequence[str],
+    weights: Mapping[str, float],
+    first_ordinal: int | None,
+    context: Sequence[str] | None,
+) -> Built:
+    """The tables of a log from `searches`, `events` and `completions`."""
+    report = report | typing_sessions.build(engine)
+    first = clicks.find_first_ordinals(engine, actions, first_ordinal)
+    impressions.find_seen(engine)
+    report |= clicks.build(engine) | rankings.build(engine) | impressions.build(engine)
+    found = contexts.build(engine, context)
+    engine.load(
+        "action_weights",
+        pa.table(
+            {
+                "action": pa.array(weights.keys(), pa.string()),
+                "weight": pa.array(weights.values(), pa.float64()),
+            }
+        ),
+    )
+    doubts = [] if first_ordinal is not None else clicks.doubtful(engine).items()
+    notes = [_doubt(name, *ordinals) for name, ordinals in doubts]
+    return Built(report | found.report, first, found.columns, found.notes + notes)
 
 
 def _check(actions: Sequence[str], first_ordinal: int | None, unreadable: float, memory: str | None) -> None:
@@ -150,21 +191,25 @@ def _doubt(application: str, zeros: int, ones: int) -> str:
     )
 
 
-def _write(engine: DuckDB, folder: Path, columns: Sequence[str]) -> None:
+def write(
+    engine: DuckDB, folder: Path, columns: Sequence[str], weights: Mapping[str, float], *, lists: bool = True
+) -> None:
+    """Write the files of a log; without `lists`, `completions.parquet` only if there are any."""
+    weight = ", CASE WHEN c.document IS NOT NULL THEN coalesce(a.weight, 1) END AS weight" if weights else ""
     context = "".join(f", x.{engine.quote(name)}" for name in columns)
     with disk.filled(folder) as unfinished:
         engine.write(
             f"""SELECT s.query, c.document, c.rank, s.query_id AS search_id, s.person AS user, s.time, s.prefix
-                       {context}
+                       {weight}{context}
                 FROM searches AS s LEFT JOIN clicks AS c ON c.query_id = s.query_id
                 LEFT JOIN contexts AS x ON x.query_id = s.query_id
+                LEFT JOIN action_weights AS a ON a.action = c.action
                 ORDER BY s.time NULLS LAST, s.place, c.time NULLS LAST, c.place""",
             unfinished / _CLICKS,
         )
-        engine.write(
-            typing_sessions.selected(engine, columns),
-            unfinished / _COMPLETIONS,
-        )
+        listed = lists or bool(parser.count(engine, "lists"))
+        if listed:
+            engine.write(typing_sessions.selected(engine, columns), unfinished / _COMPLETIONS)
         optional = {
             _RANKINGS: "SELECT * FROM rankings ORDER BY query, rank, document",
             _IMPRESSIONS: """SELECT s.query_id AS search_id, s.query, i.document, i.rank, i.clicked, s.time
@@ -174,5 +219,5 @@ def _write(engine: DuckDB, folder: Path, columns: Sequence[str]) -> None:
         known = [name for name in optional if parser.count(engine, Path(name).stem)]
         for name in known:
             engine.write(optional[name], unfinished / name)
-    for name in {*optional} - {*known}:
+    for name in {*optional, _COMPLETIONS} - {*known, *([_COMPLETIONS] if listed else [])}:
         (folder / name).unlink(missing_ok=True)  # of an earlier log

@@ -19,6 +19,8 @@ _DATE = r"(19|20)\d\d-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])"
 TIME = rf"^{_DATE}T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{{1,6}})?(Z|[+-](0\d|1[0-2]):[0-5]\d)?$"
 """The format of times that OpenAPI promises; other forms of ISO 8601 are accepted too."""
 
+OTHER_HITS = ("query_response_object_ids", "query_response_objects_ids")
+"""Other spellings of `query_response_hit_ids`, in documentation and plugins."""
 DEEPEST_RANK = 10_000
 """Deeper positions are mistakes: one click there would weigh as much as ten thousand at the top."""
 DEEPEST_NESTING = 32

@@ -8,7 +8,6 @@ from rich.table import Table
 
 from wayword.config import RankingsConfig
 from wayword.logs.ubi import contexts, impressions, line_check, typing_sessions
-from wayword.logs.ubi.ab_test import MEASURES
 from wayword.logs.ubi.clicks import REASONS
 from wayword.logs.ubi.read import UbiLog
 
@@ -97,6 +96,8 @@ def print_log(log: UbiLog, console: Console) -> None:
 
 
 def _arms(rows: list[dict[str, Any]]) -> Table:
+    from wayword.logs.ubi.ab_test import MEASURES  # late: SciPy is needed for nothing else
+
     table = Table(title="What people did with completions")
     counts = ("people", "shown", "picked", "searches")
     table.add_column("arm")

@@ -1,0 +1,171 @@
+"""Imports files of any known format as a log: finds the files and the format, and lets the importer write the log."""
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from wayword.engines.duck import DuckDB
+from wayword.errors import LogError, WaywordError
+from wayword.logs.importers import formats, records, sources
+from wayword.logs.importers.job import FILES, UNREADABLE, Format, Job, Outcome
+from wayword.logs.importers.records import Records
+from wayword.logs.importers.sources import Source
+from wayword.progress import Progress
+from wayword.store import disk
+
+_UNITS = {"K": 1, "M": 2, "G": 3, "T": 4}
+ENGINE_SHARE = 0.6
+"""The share of `memory` that DuckDB may fill; it needs more beside its buffers, and so does Python."""
+
+
+@dataclass(frozen=True)
+class ImportedLog:
+    """The folder of the log, the format of its sources, whether it was found, the files, and what was done."""
+
+    folder: Path
+    format: str
+    recognised: bool
+    sources: Sequence[Path]
+    outcome: Outcome
+
+    @property
+    def files(self) -> list[Path]:
+        """The tables that were written."""
+        return [path for name in FILES if (path := self.folder / name).exists()]
+
+    def as_object(self) -> dict[str, Any]:
+        """The summary as plain values."""
+        return {
+            "format": self.format,
+            "sources": [str(path) for path in self.sources],
+            "files": [str(path) for path in self.files],
+            "read": dict(self.outcome.read),
+            "kept": dict(self.outcome.kept),
+            "dropped": dict(self.outcome.dropped),
+            "taken_as": list(self.outcome.taken_as),
+            "notes": list(self.outcome.notes),
+        }
+
+
+def import_log(
+    *inputs: Path | str,
+    out: Path | str,
+    format: str | None = None,
+    mapping: Mapping[str, str] | None = None,
+    first_rank: int | None = None,
+    weights: Mapping[str, float] | None = None,
+    memory: str | None = None,
+    encoding: str | None = None,
+    unreadable: float = UNREADABLE,
+    partial: bool = False,
+    confirm: Callable[[str], bool] | None = None,
+    reporter: Progress | None = None,
+) -> ImportedLog:
+    """Write a log for `run` into the folder `out` from files, folders and patterns of files of one format.
+
+    `mapping` has the file's column for columns of the log, `weights` those of actions. `confirm` is asked whether
+    guessed columns are right. Other than the log nothing stays: files in work are inside `out` and are removed.
+    """
+    _check(first_rank, weights or {}, memory, unreadable)
+    folder = Path(out)
+    disk.check_name(folder)
+    found = sources.find([Path(given) for given in inputs])
+    if not found:
+        raise WaywordError("Found no files; expected files or folders of a log.")
+    _make(folder)
+    with TemporaryDirectory(prefix=".unfinished-", dir=folder, ignore_cleanup_errors=True) as working:
+        read = [
+            sources.read(path, number, Path(working), given=encoding, partial=partial)
+            for number, path in enumerate(found)
+        ]
+        filled = [source for source in read if source is not None]
+        if not filled:
+            raise LogError(f"{found[0]} is empty: it has 0 bytes. Expected a log.")
+        engine = DuckDB(spill=Path(working), memory=_limit(memory))
+        try:
+            chosen, rows = _format(engine, filled, format)
+            _check_options(chosen, mapping or {}, weights or {})
+            job = Job(
+                engine,
+                filled,
+                rows,
+                folder,
+                mapping or {},
+                first_rank,
+                weights or {},
+                unreadable,
+                confirm,
+                reporter or Progress(),
+            )
+            outcome = chosen.read(job)
+        finally:
+            engine.close()
+    notes = [note for source in filled for note in source.notes]
+    if empty := len(found) - len(filled):
+        notes.append(f"{empty:,} empty files")
+    dropped = {reason: number for reason, number in outcome.dropped.items() if number}
+    outcome = Outcome(outcome.read, outcome.kept, dropped, outcome.taken_as, [*notes, *outcome.notes])
+    return ImportedLog(folder, chosen.name, format is None, found, outcome)
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as problem:
+        raise WaywordError(f"Cannot write into {folder}: it is a file; expected a folder.") from problem
+
+
+def _format(engine: DuckDB, filled: Sequence[Source], given: str | None) -> tuple[Format, Records]:
+    """The format and its records; those of a format without quotes are read again without."""
+    chosen = formats.named(given) if given else None
+    rows = records.of(engine, filled, quoted=chosen.quoted if chosen else True)
+    if chosen is None:
+        chosen = formats.find(rows.names)
+        if not chosen.quoted:
+            rows = records.of(engine, filled, quoted=False)
+    return chosen, rows
+
+
+def _check(
+    first_rank: int | None, weights: Mapping[str, float], memory: str | None, unreadable: float
+) -> None:
+    if first_rank not in (None, 0, 1):
+        raise WaywordError(f"Found first_rank = {first_rank}; expected 0 or 1.")
+    for action, weight in weights.items():
+        if not (action.strip() and 0 < weight < math.inf):
+            raise WaywordError(
+                f"Found the weight {action}={weight}; expected a positive number, such as purchase=5."
+            )
+    if memory is not None and not re.fullmatch(r"[1-9]\d*[KMGT]i?B", memory):
+        raise WaywordError(f"Found memory = {memory!r}; expected so many bytes, such as 2GB.")
+    if not 0 <= unreadable <= 1:
+        raise WaywordError(f"Found unreadable = {unreadable}; expected a share from 0 to 1.")
+
+
+def _limit(memory: str | None) -> str | None:
+    """DuckDB's part of the memory.
+
+    >>> _limit("2GB"), _limit(None)
+    ('1200000KB', None)
+    """
+    if memory is None:
+        return None
+    number, unit, binary = re.fullmatch(r"(\d+)([KMGT])(i?)B", memory).groups()  # type: ignore[union-attr]
+    size = int(number) * (1024 if binary else 1000) ** _UNITS[unit]
+    return f"{int(size * ENGINE_SHARE) // 1000}KB"
+
+
+def _check_options(chosen: Format, mapping: Mapping[str, str], weights: Mapping[str, float]) -> None:
+    if mapping and not chosen.fields:
+        raise WaywordError(f"The format {chosen.name} has fixed names; --map is for other formats.")
+    unknown = [role for role in mapping if role not in chosen.fields and chosen.name != "tables"]
+    if unknown:
+        raise WaywordError(
+            f"Found --map {unknown[0]}=…; with {chosen.name}, expected one of {', '.join(chosen.fields)}."
+        )
+    if weights and chosen.name == "aol":
+        raise WaywordError("The AOL log has clicks only; --weight has nothing to weigh.")

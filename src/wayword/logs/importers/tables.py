@@ -1,0 +1,178 @@
+"""Tables: CSV, JSON Lines and Parquet under any names of columns. A row is a click, a result shown, or an action.
+
+With a column `clicked`, each row is a result that was shown. With a column `action`, it says what a row is: a search, a
+result shown, a click, or another action, which counts if it has a weight; one without a query belongs to the latest
+query before it in its session, and one without a rank has that of its document in the search. Otherwise each row is a
+click, or a search without one.
+"""
+
+from collections.abc import Collection
+
+from wayword.errors import LogError
+from wayword.logs.columns import CONTEXT
+from wayword.logs.importers import click_rows, columns, events, times
+from wayword.logs.importers.columns import Mapped
+from wayword.logs.importers.job import Format, Job, Outcome
+from wayword.logs.importers.literals import quote, text
+
+SEARCHES = ("search", "searched", "query", "submit", "search_submitted", "view_search_results")
+SHOWN = (
+    "impression",
+    "impressions",
+    "view",
+    "viewed",
+    "shown",
+    "show",
+    "display",
+    "displayed",
+    "view_item_list",
+)
+CLICKED = (
+    "click",
+    "clicked",
+    "clickthrough",
+    "click_through",
+    "select",
+    "selected",
+    "select_item",
+    "result_click",
+)
+YES, NO = ("1", "true", "yes", "y", "t", "1.0"), ("0", "false", "no", "n", "f", "0.0")
+_EXPECTED = (
+    "a query and a document that are texts, a rank that is a number, and 0 or 1 where a row was clicked"
+)
+
+
+def read(job: Job) -> Outcome:
+    """Read tables whose columns are found by their names, or given."""
+    names = job.records.names
+    leaves = [name for name in names if not any(other.startswith(f"{name}.") for other in names)]
+    mapped = columns.find(leaves, job.mapping, source=job.source)
+    said = _propose(job, mapped)
+    grouped = {"clicked", "action"} & mapped.roles.keys()
+    if job.weights and "action" not in mapped.roles:
+        raise LogError(
+            f"{job.source} has no column that says what was done, so --weight has nothing to weigh.\n  found: "
+            f"{', '.join(job.records.names)}\nGive it with --map action=COLUMN, or leave --weight out."
+        )
+    outcome = _grouped(job, mapped) if grouped else click_rows.read(job, mapped)
+    unused = [f"columns that are not used: {', '.join(mapped.unused)}"] if mapped.unused else []
+    return Outcome(
+        outcome.read,
+        outcome.kept,
+        outcome.dropped,
+        [*said, *outcome.taken_as],
+        [*mapped.notes, *unused, *outcome.notes],
+    )
+
+
+def _propose(job: Job, mapped: Mapped) -> list[str]:
+    """Say which columns are taken; ask if somebody is there."""
+    if (
+        mapped.guessed
+        and job.confirm
+        and not job.confirm(f"Columns by their names: {mapped.option}. Are these right?")
+    ):
+        raise LogError(
+            f"Nothing was imported. Give the right columns; these were proposed:\n  {mapped.option}"
+        )
+    return [f"columns: {mapped.option}"]
+
+
+def _grouped(job: Job, mapped: Mapped) -> Outcome:
+    """Rows that are results shown, or actions of several kinds, as searches and events."""
+    if not {"search_id", "session", "user"} & mapped.roles.keys():
+        raise LogError(
+            f"{job.source} has rows of several kinds ({mapped.option}), but no column that says which belong to one "
+            f"search.\n  found: {', '.join(job.records.names)}\nGive --map search_id=COLUMN (or session, user)."
+        )
+    fields = {role: mapped.roles.get(role) for role in columns.ROLES}
+    fields |= {CONTEXT + name: column for name, column in mapped.contexts.items()}
+    wrong = f"""(rank IS NOT NULL AND TRY_CAST(rank AS DOUBLE) IS NULL)
+        OR (clicked IS NOT NULL AND lower(clicked) NOT IN {(*YES, *NO)}) OR {job.records.nested("query", "document")}"""
+    lines, notes, left_out = events.load(job, "table_rows", fields, wrong=wrong, expected=_EXPECTED)
+    engine = job.engine
+    time = (
+        times.find(engine, "FROM table_rows", "time").sql if "time" in mapped.roles else "NULL::TIMESTAMPTZ"
+    )
+    kinds = f"""CASE WHEN lower(action) IN {SEARCHES} THEN 'search' WHEN lower(action) IN {SHOWN} THEN 'impression'
+                     WHEN lower(action) IN {CLICKED} THEN 'click' ELSE action END"""
+    clicked = f"lower(clicked) IN {YES}"
+    kind = kinds if "action" in mapped.roles else f"CASE WHEN {clicked} THEN 'click' ELSE 'impression' END"
+    whose = "session" if "session" in mapped.roles else '"user"'
+    engine.step(
+        "timed_rows", f"SELECT * REPLACE (nullif(trim(query), '') AS query), {time} AS moment FROM table_rows"
+    )
+    before = f"last_value(query IGNORE NULLS) OVER (PARTITION BY {whose} ORDER BY moment NULLS FIRST, place)"
+    latest = (
+        f"CASE WHEN {whose} IS NOT NULL THEN {before} END" if "search_id" not in mapped.roles else "query"
+    )
+    engine.step("searched_rows", f"SELECT * REPLACE (coalesce(query, {latest}) AS query) FROM timed_rows")
+    engine.step(
+        "identified_rows",
+        f"""
+        SELECT place, {_search(mapped)} AS query_id, query, coalesce("user", session) AS person, moment AS time,
+               {kind} AS action, nullif(trim(document), '') AS object, TRY_CAST(rank AS DOUBLE) AS ordinal,
+               {_attributes(mapped)} AS attributes FROM searched_rows
+        """,
+    )
+    own = "coalesce(ordinal, min(ordinal) OVER (PARTITION BY query_id, object)) AS ordinal"
+    engine.step("kinds_of_rows", f"SELECT * REPLACE ({own}) FROM identified_rows")
+    return _finish(job, mapped, lines, left_out, notes)
+
+
+def _finish(job: Job, mapped: Mapped, lines: int, left_out: int, notes: list[str]) -> Outcome:
+    engine = job.engine
+    events.prepare(engine)
+    events.ask(
+        engine,
+        """SELECT min(place) AS place, query_id, arg_min(query, place) AS query, arg_min(person, place) AS person,
+                  min(time) AS time, NULL AS hits, arg_min(attributes, place) AS attributes
+           FROM kinds_of_rows WHERE query_id IS NOT NULL AND query IS NOT NULL GROUP BY query_id ORDER BY 1""",
+    )
+    events.act(
+        engine,
+        """SELECT place, query_id, person, time, action, object, ordinal FROM kinds_of_rows
+           WHERE action NOT IN ('search') AND object IS NOT NULL ORDER BY place""",
+    )
+    if "action" not in mapped.roles:  # a result that was clicked was shown
+        events.act(
+            engine,
+            """SELECT place, query_id, person, time, 'impression' AS action, object, ordinal FROM kinds_of_rows
+               WHERE action = 'click' AND object IS NOT NULL ORDER BY place""",
+        )
+    actions = events.actions_of(job, "click")
+    known = ", ".join(text(name) for name in ("search", "impression", *actions))
+    notes += events.unweighted(engine, f"SELECT action FROM kinds_of_rows WHERE action NOT IN ({known})")
+    blank = engine.arrow("SELECT count(*) AS n FROM kinds_of_rows WHERE query IS NULL AND action <> 'click'")[
+        "n"
+    ][0].as_py()
+    return events.finish(job, lines, left_out, actions, notes, dropped={"rows without a query": blank})
+
+
+def _search(mapped: Mapped) -> str:
+    """SQL for what tells a search: its id, else the query in a session, or of a user (at a time, of results shown)."""
+    if "search_id" in mapped.roles:
+        return "nullif(trim(search_id), '')"
+    whose = "session" if "session" in mapped.roles else '"user"'
+    when = " || coalesce(time, '')" if "clicked" in mapped.roles and "session" not in mapped.roles else ""
+    return f"nullif(trim({whose}), '') || '/' || left(md5(lower(trim(query)){when}), 12)"
+
+
+def _attributes(mapped: Mapped) -> str:
+    pairs = ", ".join(f"{text(name)}, {quote(CONTEXT + name)}" for name in mapped.contexts)
+    return f"CAST(json_object({pairs}) AS VARCHAR)" if pairs else "NULL"
+
+
+def recognises(names: Collection[str]) -> bool:
+    """Any table may be one."""
+    return bool(names)
+
+
+FORMAT = Format(
+    "tables",
+    "CSV (any separator), JSON Lines or Parquet with a row per click, per result shown or per action",
+    recognises,
+    read,
+    (*columns.ROLES,),
+)
