@@ -67,7 +67,7 @@ class Case:
         return probability.tolist(), accepted.tolist(), gain.tolist(), READING.tolist()
 
     @property
-    def members(self) -> tuple[NDArray[np.float64], ...]:
+    def members(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Probability, acceptance and gain, strict people apart."""
         kinds = [self.accepted, np.eye(*self.accepted.shape)][: 1 + (self.strict > 0)]
         probability = np.concatenate(
@@ -81,7 +81,8 @@ class Case:
 
     def best_of_all(self, k: int) -> float:
         """The highest value of all lists of at most k."""
-        return best_value(*self.members, READING, k)
+        probability, accepted, gain = self.members
+        return best_value(probability, accepted, gain, READING, k)
 
 
 def case(
