@@ -5,7 +5,7 @@ columns; and for the lists that are served, the queries as suggestions, the acce
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from wayword.completion import acceptance_stage, keystroke_value, list_policy_io, retriever_io, variants_table
-from wayword.completion.acceptance import PRIOR, Acceptance
+from wayword.completion.acceptance import MODEL, PRIOR, Acceptance
 from wayword.completion.acceptance_data import Universe
 from wayword.completion.acceptance_learning import refit
 from wayword.completion.context_affinity import Affinity
@@ -35,6 +35,7 @@ from wayword.logs import contexts_stage
 from wayword.logs.contexts import PREFIX
 from wayword.logs.prefixes import table_of_cuts
 from wayword.progress import Progress
+from wayword.store.artefact import report_of
 from wayword.store.compressed_rows import WeightedRows
 from wayword.store.input_file import InputFile
 from wayword.store.stage import Folders, Report, threads
@@ -46,6 +47,22 @@ DEFAULT_KEYSTROKE_VALUE = 0.8
 """The keystroke value where there are no held-out searches to choose it."""
 
 
+@dataclass(frozen=True)
+class Learned:
+    """What the stage learned before, from which `wayword refresh` goes on."""
+
+    context: Mapping[str, float]
+    """The strengths of context columns."""
+    acceptance: Acceptance
+    keystroke_value: float
+
+    @classmethod
+    def read(cls, folder: Path) -> "Learned":
+        """Read it from an artefact."""
+        report = report_of(folder)
+        return cls(report["context"], Acceptance.load(folder / MODEL), float(report["keystroke value"]))
+
+
 def write(
     out: Path,
     at: Folders,
@@ -55,12 +72,13 @@ def write(
     acceptance: InputFile | None = None,
     corrections: InputFile | None = None,
     completions: InputFile | None = None,
+    learned: Learned | None = None,
     progress: Progress,
 ) -> Report:
     """Fill `out`; see the top of the file.
 
     `acceptance` is a file of `Acceptance.save`, `corrections` one of `variants_table.read_corrections`, `completions`
-    one of lists shown.
+    one of lists shown. With what was `learned` before, nothing is learned anew.
     """
     texts = tables.read(at["rankings"], "queries")["text"].to_pylist()
     contexts = contexts_stage.load(at["contexts"])
@@ -102,8 +120,8 @@ def write(
             **context,
         )
 
-    strengths: dict[str, float] = {}
-    if clicks and (at["demand"] / EARLY).exists():
+    strengths: Mapping[str, float] = learned.context if learned else {}
+    if clicks and not learned and (at["demand"] / EARLY).exists():
         early, early_utility = retriever_io.load_graph(at["demand"], len(texts), EARLY)
         strengths = choose(
             clicks, early.exposure, lambda context: assemble(early, early_utility, context, early_counts)
@@ -121,14 +139,18 @@ def write(
     variants = Variants.of(texts, searches, pages, returned, decided)
     pq.write_table(variants_table.as_table(texts, variants, searches), out / VARIANTS)
     suggested = SuggestedQueries.of(texts, matcher.spelling, pages, searches, variants)
-    model = PRIOR
-    if acceptance:
+    model = learned.acceptance if learned else PRIOR
+    if learned:
+        pass
+    elif acceptance:
         model = Acceptance.load(acceptance.opened)
     elif lists:
         model = refit(lists, Universe.of(retriever, suggested), searches.astype(np.float64))
     policy = ListPolicy(retriever, suggested, model, DEFAULT_KEYSTROKE_VALUE)
-    validated = replace(policy, retriever=assemble(graph, own_utility, context, early_counts))
-    value, tried = _keystroke_value(validated, config, held_out)
+    value, tried = learned.keystroke_value if learned else 0.0, dict[str, float]()
+    if not learned:
+        validated = replace(policy, retriever=assemble(graph, own_utility, context, early_counts))
+        value, tried = _keystroke_value(validated, config, held_out)
     list_policy_io.save(with_survival(replace(policy, keystroke_value=value)), out)
     return {
         "context": strengths,

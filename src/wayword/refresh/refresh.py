@@ -1,0 +1,281 @@
+"""Refresh a workspace: add new searches, learn again what they touch, build the next version of the index, compare it
+with the current one, and promote it if it is not worse.
+
+The artefacts are those of a run, made from those of the workspace: the same stages follow each other, and the manifest
+is swapped at the end. A version that is not promoted leaves the workspace as it was.
+"""
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from wayword.completion import stage as completion
+from wayword.config import Config
+from wayword.demand.artefact import RELEVANCE
+from wayword.errors import ConfigError, WorkspaceError
+from wayword.evaluation import log_worth
+from wayword.index import versions
+from wayword.index.build import USED
+from wayword.index.build import build as build_index
+from wayword.index.versions import ROOT
+from wayword.logs import contexts_stage as contexts
+from wayword.progress import SILENT, Progress
+from wayword.propensity import stage as propensity
+from wayword.refresh import demand, new_searches, numbering
+from wayword.refresh.comparison import Decision, compare_versions
+from wayword.refresh.touched import earlier_lists, touched_queries
+from wayword.store.artefact import remove, report_of
+from wayword.store.input_file import InputFile
+from wayword.store.stage import Folders, Report, Stage
+from wayword.store.workspace import Build, Workspace, building
+
+Promote = Literal["if-better", "always", "never"]
+UNRANKED = (
+    "clicks from queries without a ranking",
+    "clicks on documents that no ranking contains",
+)
+PAPER = ("retriever", "ranker")
+
+
+@dataclass(frozen=True)
+class Refreshed:
+    """The outcome of a refresh."""
+
+    decision: Decision
+    candidate: str
+    """The version that was built."""
+    current: str
+    """The version that is served now."""
+    counts: dict[str, int] = field(default_factory=dict)
+    full_run_due: str = ""
+    """Why a full run is due; empty if it is not."""
+
+    def as_object(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return {
+            **self.decision.as_object(),
+            "candidate": self.candidate,
+            "current": self.current,
+            "counts": self.counts,
+            "full_run_due": self.full_run_due,
+        }
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The files of a refresh, opened."""
+
+    logs: list[InputFile]
+    rankings: list[InputFile]
+
+    @property
+    def digests(self) -> dict[str, list[str]]:
+        """The hashes of their contents."""
+        return {name: [file.digest for file in getattr(self, name)] for name in ("logs", "rankings")}
+
+
+def refresh(
+    workspace: Path | str,
+    logs: Sequence[Path | str],
+    rankings: Sequence[Path | str] = (),
+    *,
+    promote: Promote = "if-better",
+    reporter: Progress = SILENT,
+) -> Refreshed:
+    """Add the searches of new logs to a workspace; see the top of the file.
+
+    `rankings` has the result lists of new queries, or newer ones of known queries. Logs that were added before are
+    skipped.
+    """
+    path = Path(workspace)
+    Workspace.open(path)  # an error before anything is written
+    with building(path, reporter) as build:
+        opened = Workspace.open(path)
+        _check(opened)
+        known = opened.report("log").get(new_searches.PARTS, ())
+        given = [InputFile(Path(log)) for log in logs]
+        inputs = Inputs(
+            [file for file in given if file.digest not in known], [InputFile(Path(file)) for file in rankings]
+        )
+        for file in given:
+            if file.digest in known:
+                reporter.note(f"{file} was added by an earlier refresh and is skipped.")
+        served = versions.current(path / ROOT)
+        if not inputs.logs:
+            return Refreshed(Decision(False, "there is no new log"), served.name, served.name)
+        return _refreshed(build, opened, inputs, served, promote, reporter)
+
+
+def roll_back(workspace: Path | str) -> tuple[str, str]:
+    """Make the version current that was served before; return the names of the new and of the former current version."""
+    root = Workspace.open(workspace).path / ROOT
+    earlier, served = versions.previous(root), versions.current(root).name
+    if earlier is None:
+        raise WorkspaceError(
+            f"{root} has no version that was served before {served}. `wayword index WORKSPACE --versions` lists those "
+            "that there are, `--use VERSION` serves one."
+        )
+    versions.point(root, earlier)
+    return earlier, served
+
+
+def _check(workspace: Workspace) -> None:
+    """Raise an error for a workspace that cannot be refreshed."""
+    if workspace.report("estimates")["depends"]["measure"]["variant"] != "unbiased":
+        raise ConfigError(f"{workspace.path} was learned from judgments; only a click log can be refreshed.")
+    if not (workspace.folder("demand") / f"{RELEVANCE}.values.npy").exists():
+        raise WorkspaceError(
+            f"{workspace.path} was made by an earlier version of Wayword, which did not keep what a refresh goes on "
+            "from. Run `wayword run` once more."
+        )
+
+
+def _refreshed(
+    build: Build, opened: Workspace, inputs: Inputs, served: Path, promote: Promote, reporter: Progress
+) -> Refreshed:
+    settings = opened.config
+    before = {name: opened.folder(name) for name in opened.manifest["stages"]}
+    for name, stage in stages(settings, inputs, opened, before).items():
+        build.stage(name, stage)
+    at, made = build.folders, build.workspace(settings.saved())
+    touched = touched_queries(before, at)
+    counts = _counts(at, int(touched.sum()))
+    root = build.path / ROOT
+    if _built_from(served, made):  # an earlier refresh was ended between promotion and the end
+        candidate, decision = served, Decision(True, "it had been promoted before")
+    else:
+        reporter.begin("index")
+        earlier = earlier_lists(opened, served, before, at, touched)
+        candidate, _ = build_index(made, settings.index, reporter, current=False, earlier=earlier)
+        reporter.end("index", reused=False, seconds=0.0)
+        decision = Decision.of(compare_versions(at, candidate, served, settings), promote)
+    counts |= {name: n for name, n in report_of(candidate).items() if name in ("lists", "copied lists")}
+    if decision.promoted:
+        if candidate != served:
+            versions.point(root, candidate.name)
+        build.finish(settings.saved())
+        versions.prune(root, settings.index.versions)
+    elif promote == "if-better":
+        remove(candidate)
+    current = candidate if decision.promoted else served
+    due = _due(report_of(at["log"]), settings)
+    return Refreshed(decision, candidate.name, current.name, counts, due)
+
+
+def stages(
+    settings: Config, inputs: Inputs, opened: Workspace, before: Folders
+) -> dict[str, Stage]:
+    """The stages of a refresh, in order."""
+    source, files = settings.propensity, settings.completion
+    curve = InputFile(Path(source.file)) if source.source == "file" else None
+    corrections = InputFile(Path(files.variants)) if files.variants else None
+    started = {"refreshed": opened.manifest["stages"], "files": inputs.digests}
+    supplied = ("rankings", "contexts", "propensity")
+
+    def follows(*tables: str) -> dict[str, Any]:
+        return {**started, **settings.of_stage(*tables)}
+
+    return {
+        "log": Stage(
+            {**follows("log"), "refresh": msgspec.to_builtins(settings.refresh)},
+            lambda new, _: new_searches.write(
+                new, before["log"], inputs.logs, settings.log, settings.refresh
+            ),
+            files=tuple(inputs.logs),
+        ),
+        "rankings": Stage(
+            follows("rankings"),
+            lambda new, at: numbering.write(
+                new,
+                at,
+                before["rankings"],
+                settings.rankings,
+                exported=inputs.rankings,
+                source=", ".join(map(str, inputs.logs)),
+            ),
+            after=("log",),
+            files=tuple(inputs.rankings),
+        ),
+        "contexts": Stage(
+            follows("prefixes"),
+            lambda new, at: contexts.write(new, at, settings.prefixes),
+            after=("log", "rankings"),
+        ),
+        "propensity": Stage(
+            follows("propensity"),
+            lambda new, at: propensity.write(new, at, source, curve),
+            after=("rankings",),
+            files=(curve,) if curve else (),
+        ),
+        "worth": Stage(
+            follows(),
+            lambda new, at: log_worth.write(new, at, judged=False),
+            after=("rankings", "propensity"),
+        ),
+        "demand": Stage(
+            follows("demand"),
+            lambda new, at: demand.write(new, at, before, settings.demand, "unbiased"),
+            after=supplied,
+        ),
+        "completion": Stage(
+            follows("prefixes", "completion"),
+            lambda new, at: completion.write(
+                new,
+                at,
+                settings.prefixes,
+                settings.completion,
+                corrections=corrections,
+                learned=completion.Learned.read(before["completion"]),
+                progress=SILENT,
+            ),
+            after=(*supplied, "demand"),
+            files=(corrections,) if corrections else (),
+        ),
+        "estimates": Stage(follows("evaluation"), lambda new, _: _earlier_estimates(new, before["estimates"])),
+    }
+
+
+def _earlier_estimates(new: Path, before: Path) -> Report:
+    """Copy the estimates of the earlier log: `wayword evaluate` makes new ones, because something else is served.
+
+    The ceiling is left out: it is of the earlier test searches, in their numbers.
+    """
+    report = report_of(before)
+    for file in before.iterdir():
+        if not file.name.startswith("ceiling") and file.name != "artefact.json":
+            shutil.copyfile(file, new / file.name)
+    left_out = ("impressions", *PAPER)
+    return {**report, "after": [stage for stage in report["after"] if stage not in left_out]}
+
+
+def _built_from(version: Path, made: Workspace) -> bool:
+    """Whether a version of the index was built from these artefacts."""
+    known = report_of(version).get("stages", {})
+    return all(known.get(stage) == made.manifest["stages"][stage] for stage in USED)
+
+
+def _counts(at: Folders, touched: int) -> dict[str, int]:
+    log, ranked = report_of(at["log"]), report_of(at["rankings"])
+    names = ("new searches", "new clicks", "searches known already", "searches held out before")
+    return {
+        **{name: log[name] for name in names},
+        "searches held out": log["searches for test"],
+        "searches": log["searches"],
+        **{name: ranked.get(name, 0) for name in UNRANKED},
+        "queries": ranked["queries"],
+        "touched queries": touched,
+    }
+
+
+def _due(log: Report, settings: Config) -> str:
+    """Why a full run is due, or nothing."""
+    share = log[new_searches.ADDED] / max(log["searches"], 1)
+    if share >= settings.refresh.full_share:
+        return f"{share:.0%} of the log's searches were added by refreshes"
+    if log[new_searches.REFRESHES] >= settings.refresh.full_after:
+        return f"{log[new_searches.REFRESHES]} refreshes since the last one"
+    return ""
