@@ -28,8 +28,8 @@ def popularity(rankings: Path, *splits: str, acceptance: Path | None = None) -> 
     `rankings` is the folder of the artefact of that name. With the folder `acceptance`, a search whose query was taken
     from a list counts for the queries that it may have intended, by their probabilities; sums are rounded.
     """
-    ranked = tables.read(rankings, "queries")["ranked"].to_numpy(zero_copy_only=False)
-    searches = tables.read(rankings, "numbered_searches").select(["search", "split", "query"])
+    ranked = tables.read(rankings, "queries", "ranked")["ranked"].to_numpy(zero_copy_only=False)
+    searches = tables.read(rankings, "numbered_searches", "search", "split", "query")
     chosen = searches.filter(pc.is_in(searches["split"], value_set=pa.array(splits)))
     if acceptance is not None:
         return np.where(ranked, _intended(chosen, tables.read(acceptance, INTENDED), len(ranked)), 0)

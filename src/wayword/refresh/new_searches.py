@@ -4,11 +4,11 @@ So the newest searches are held out of the served version and of the next one, w
 after this one learns from them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from msgspec import structs
 
@@ -36,64 +36,55 @@ def write(
     out: Path, before: Path, files: Sequence[InputFile], config: LogConfig, refresh: RefreshConfig
 ) -> Report:
     """Write `searches` and `clicks` of the log `before` with those of the files."""
-    report = report_of(before)
-    columns = [CONTEXT + name for name in context_columns(before)]
+    report, earlier = report_of(before), tables.read(before, "searches")
+    tested = pc.equal(earlier["split"], "test")
     with tables_in(out) as engine:
-        tables.fetch(engine, before, "searches", "clicks")
-        for name in ("searches", "clicks"):
-            engine.step(f"old_{name}", f"SELECT * FROM {name}")
-        counts = _read(engine, files, config, context_columns(before))
-        engine.step("new_searches", _numbered(engine, columns))
+        read = _read(engine, files, config, context_columns(before))
+        engine.load("known", earlier.select(["search", "search_id"]))
+        engine.load("tested", earlier.select(["search", "search_id"]).filter(tested))
+        engine.step("new_searches", _numbered(engine))
         new = _count(engine, "new_searches")
         if not new:
             raise LogError(
-                f"{_names(files)}: all {counts['read']:,} searches are in the workspace's log already, by their "
+                f"{', '.join(map(str, files))}: all {read:,} searches are in the workspace's log already, by their "
                 "search_id. Expected new searches."
             )
-        clock = _clock(engine)
-        share = config.retriever_share / (config.retriever_share + config.ranker_share)
-        split = "CASE WHEN substr(md5(search_id), 9, 8) < :bound THEN 'retriever' ELSE 'ranker' END"
         held_out = min(max(round(refresh.held_out * new), 1), new)
-        names = ", ".join([*(n for n in SEARCH_COLUMNS if n != "split"), *map(engine.quote, columns)])
-        engine.step(
-            "all_searches",
-            f"""SELECT {names}, CASE WHEN split = 'test' THEN {split} ELSE split END AS split FROM old_searches
-                UNION ALL
-                SELECT {names}, CASE WHEN newest <= :held_out THEN 'test' ELSE {split} END AS split
-                FROM (SELECT *, row_number() OVER (ORDER BY {clock} search DESC) AS newest FROM new_searches)""",
-            bound=threshold(share),
-            held_out=held_out,
-        )
-        engine.step(
-            "all_clicks",
-            """SELECT search, document_id, rank, weight FROM old_clicks UNION ALL
-               SELECT s.search, c.document_id, c.rank, c.weight FROM read_clicks AS c
-               JOIN new_searches AS s ON s.file = c.file AND s.read_search = c.search""",
-        )
-        ordered = ", ".join([*SEARCH_COLUMNS, *map(engine.quote, columns)])
-        _save(engine, out, "searches", "all_searches", "search", ordered)
-        _save(engine, out, "clicks", "all_clicks", "search", "search, document_id, rank, weight")
-        clicks = _count(engine, "all_clicks") - _count(engine, "old_clicks")
-        learned_now = _count(engine, "old_searches WHERE split = 'test'")
+        added, clicks = _added(engine, held_out, config), _added_clicks(engine)
+        trained = engine.arrow(f"SELECT {_TRAINED} AS split FROM tested ORDER BY search", bound=_bound(config))
+    split = pc.replace_with_mask(
+        earlier["split"].combine_chunks(), tested.combine_chunks(), trained["split"].combine_chunks()
+    )
+    place = earlier.column_names.index("split")
+    _save(out, "searches", earlier.set_column(place, "split", split), added)
+    _save(out, "clicks", tables.read(before, "clicks"), clicks)
     return {
         **{name: value for name, value in report.items() if not name.startswith("searches for ")},
         "searches": report["searches"] + new,
-        "clicks": report["clicks"] + clicks,
+        "clicks": report["clicks"] + clicks.num_rows,
         "new searches": new,
-        "new clicks": clicks,
-        "searches known already": counts["read"] - new,
+        "new clicks": clicks.num_rows,
+        "searches known already": read - new,
         "searches for test": held_out,
-        "searches held out before": learned_now,
+        "searches held out before": trained.num_rows,
         PARTS: [*report.get(PARTS, ()), *(file.digest for file in files)],
         ADDED: report.get(ADDED, 0) + new,
         REFRESHES: report.get(REFRESHES, 0) + 1,
     }
 
 
+_TRAINED = "CASE WHEN substr(md5(search_id), 9, 8) < :bound THEN 'retriever' ELSE 'ranker' END"
+"""SQL of the split of a search that is not tested. The digits are not those that chose the test set of a run."""
+
+
+def _bound(config: LogConfig) -> str:
+    return threshold(config.retriever_share / (config.retriever_share + config.ranker_share))
+
+
 def _read(
-    engine: Engine, files: Sequence[InputFile], config: LogConfig, context: dict[str, pa.DataType]
-) -> dict[str, int]:
-    """Tables `read_searches` and `read_clicks`: all files, with the number of the file.
+    engine: Engine, files: Sequence[InputFile], config: LogConfig, context: Mapping[str, pa.DataType]
+) -> int:
+    """Tables `read_searches` and `read_clicks`: all files, with the number of the file. Returns the searches read.
 
     A log without a column search_id gets ids of its own, which no other log has.
     """
@@ -106,15 +97,11 @@ def _read(
                 f"{', '.join(context) or 'none'}. Give the same columns, or learn from all logs with `wayword run`."
             )
         prefix = "" if built.columns.has("search_id") else f"{file.digest[:16]}:"
-        given = ", ".join(
-            f"{_as(engine.quote(CONTEXT + name), kind)} AS {engine.quote(CONTEXT + name)}"
-            for name, kind in context.items()
-        )
+        given = "".join(f", {_as(engine.quote(CONTEXT + name), kind)}" for name, kind in context.items())
         searches.append(
             engine.arrow(
                 f"""SELECT {number} AS file, search AS read_search, concat(:prefix, search_id) AS search_id, text,
-                           raw_query, prefix, untyped, user_id, time_text {", " * bool(given)}{given}
-                    FROM searches ORDER BY search""",
+                           raw_query, prefix, untyped, user_id, time_text {given} FROM searches ORDER BY search""",
                 prefix=prefix,
             )
         )
@@ -123,24 +110,44 @@ def _read(
         )
     engine.load("read_searches", pa.concat_tables(searches, promote_options="permissive"))
     engine.load("read_clicks", pa.concat_tables(clicks, promote_options="permissive"))
-    return {"read": sum(table.num_rows for table in searches)}
+    return sum(table.num_rows for table in searches)
 
 
 def _as(column: str, kind: pa.DataType) -> str:
     """SQL for a context column with the type that it has in the workspace."""
-    return f"CAST({column} AS DOUBLE)" if pa.types.is_floating(kind) else f"CAST({column} AS STRING)"
+    return f"CAST({column} AS {'DOUBLE' if pa.types.is_floating(kind) else 'STRING'}) AS {column}"
 
 
-def _numbered(engine: Engine, columns: Sequence[str]) -> str:
+def _numbered(engine: Engine) -> str:
     """SQL of the searches that the log lacks, numbered after its own; of several with one id the first."""
-    last = engine.arrow("SELECT coalesce(max(search), -1) AS last FROM old_searches")["last"][0].as_py()
-    given = "".join(f", {engine.quote(name)}" for name in columns)
+    last = engine.arrow("SELECT coalesce(max(search), -1) AS last FROM known")["last"][0].as_py()
     return f"""
-        SELECT {last} + row_number() OVER (ORDER BY file, read_search) AS search, file, read_search, search_id, text,
-               raw_query, prefix, untyped, user_id, time_text {given}
+        SELECT {last} + row_number() OVER (ORDER BY file, read_search) AS search, *
         FROM (SELECT *, row_number() OVER (PARTITION BY search_id ORDER BY file, read_search) AS place
-              FROM read_searches)
-        WHERE place = 1 AND search_id NOT IN (SELECT search_id FROM old_searches)"""
+              FROM read_searches) AS numbered
+        WHERE place = 1 AND search_id NOT IN (SELECT search_id FROM known)"""
+
+
+def _added(engine: Engine, held_out: int, config: LogConfig) -> pa.Table:
+    """The new searches, of which the `held_out` newest are tested."""
+    stored = [name for name in engine.columns("new_searches") if name.startswith(CONTEXT)]
+    columns = ", ".join([*SEARCH_COLUMNS, *map(engine.quote, stored)])
+    return engine.arrow(
+        f"""SELECT {columns} FROM (
+              SELECT *, CASE WHEN newest <= :held_out THEN 'test' ELSE {_TRAINED} END AS split FROM (
+                SELECT *, row_number() OVER (ORDER BY {_clock(engine)} search DESC) AS newest FROM new_searches
+              ) AS aged) AS dealt ORDER BY search""",
+        held_out=held_out,
+        bound=_bound(config),
+    )
+
+
+def _added_clicks(engine: Engine) -> pa.Table:
+    return engine.arrow(
+        """SELECT s.search, c.document_id, c.rank, c.weight FROM read_clicks AS c
+           JOIN new_searches AS s ON s.file = c.file AND s.read_search = c.search
+           ORDER BY s.search, c.document_id, c.rank, c.weight"""
+    )
 
 
 def _clock(engine: Engine) -> str:
@@ -151,14 +158,11 @@ def _clock(engine: Engine) -> str:
     return ""
 
 
-def _save(engine: Engine, out: Path, name: str, table: str, order: str, columns: str) -> None:
-    rows = engine.arrow(f"SELECT {columns} FROM {table} ORDER BY {order}")
-    pq.write_table(rows, out / f"{name}.parquet", compression="zstd")
+def _save(out: Path, name: str, earlier: pa.Table, added: pa.Table) -> None:
+    """Write both tables as one; the searches of the second have larger numbers."""
+    both = pa.concat_tables([earlier, added.select(earlier.column_names).cast(earlier.schema)])
+    pq.write_table(both, out / f"{name}.parquet", compression="zstd")
 
 
 def _count(engine: Engine, table: str) -> int:
     return int(engine.arrow(f"SELECT count(*) AS n FROM {table}")["n"][0].as_py())
-
-
-def _names(files: Sequence[Any]) -> str:
-    return ", ".join(map(str, files))

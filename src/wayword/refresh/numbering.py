@@ -1,15 +1,16 @@
 """Queries, documents and the log in the numbers of a universe that has grown.
 
 Numbers follow the order of texts, so new queries move those of others. Rankings of queries that are asked again replace
-the earlier ones. Searches that were numbered before stay as they are; new ones, and those whose clicks had no ranking,
-are joined with the rankings as `wayword run` does.
+the earlier ones. Searches that were numbered before get their new numbers; new ones, and those whose clicks had no
+ranking, are joined with the rankings as `wayword run` does.
 """
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from wayword.config import RankingsConfig
@@ -20,10 +21,10 @@ from wayword.store.artefact import report_of
 from wayword.store.input_file import InputFile
 from wayword.store.stage import Folders, Report
 
-COUNTS = "clicks explained by the rankings"
-_NONE = pa.table(
-    {name: pa.array([], kind) for name, kind in (("raw_query", pa.string()), ("document_id", pa.string()))}
-    | {"rank": pa.array([], pa.int32())}
+Integers = NDArray[np.int64]
+EXPLAINED = "clicks explained by the rankings"
+_NO_RANKINGS = pa.table(
+    {"raw_query": pa.array([], pa.string()), "document_id": pa.array([], pa.string()), "rank": pa.array([], pa.int32())}
 )
 
 
@@ -37,47 +38,48 @@ def write(
     source: str,
 ) -> Report:
     """Write the tables of the stage `rankings` from those of `before`, the log, and further rankings."""
+    pending = _pending(at["log"], before)
     with tables_in(out) as engine:
-        _pending(engine, at["log"], before)
+        for name in ("searches", "clicks"):
+            engine.load(name, _of(tables.read(at["log"], name), pending))
         answered = _exported(engine, exported)
         rankings.number(engine, None)
         _universe(engine, before)
-        rules = rankings.MismatchRules(config.on_mismatch, lenient=True)
-        joined = rankings.join_log(engine, rules, source=source)
-        _with_earlier(engine, at["log"], before)
-        for name, order in (
-            ("queries", "query"),
-            ("documents", "document"),
-            ("rankings", "query, rank, document"),
-            ("numbered_searches", "search"),
-            ("numbered_clicks", "search, document, rank, weight"),
-        ):
+        joined = rankings.join_log(
+            engine, rankings.MismatchRules(config.on_mismatch, lenient=True), source=source
+        )
+        for name, order in (("queries", "query"), ("documents", "document")):
             tables.save(engine, out, name, order)
+        query, document = moved(before, out, "queries", "text"), moved(before, out, "documents", "document_id")
+        _save_rankings(engine, out, before, query, document)
+        _save_log(engine, out, at["log"], before, pending, query, document)
     earlier = report_of(before)
     return {
         **{name: tables.read(out, name).num_rows for name in ("queries", "documents", "rankings")},
-        **{name: earlier.get(name, 0) + value if name == COUNTS else value for name, value in joined.items()},
-        "queries asked again or new": answered,
+        **joined,
+        EXPLAINED: earlier[EXPLAINED] + joined[EXPLAINED],
+        "queries with other rankings": answered,
     }
 
 
-def _pending(engine: Engine, log: Path, before: Path) -> None:
-    """Tables `searches` and `clicks`: new searches, and known ones with clicks that had no ranking."""
-    tables.fetch(engine, before, "numbered_searches", "numbered_clicks")
-    for name in ("searches", "clicks"):
-        engine.step(f"earlier_{name}", f"SELECT * FROM numbered_{name}")
-    engine.load("log_searches", tables.read(log, "searches"))
-    engine.load("log_clicks", tables.read(log, "clicks"))
-    engine.step(
-        "pending",
-        """SELECT s.search FROM log_searches AS s
-           LEFT JOIN (SELECT search, count(*) AS n FROM log_clicks GROUP BY search) AS c ON c.search = s.search
-           LEFT JOIN (SELECT search, count(*) AS n FROM earlier_clicks GROUP BY search) AS k ON k.search = s.search
-           LEFT JOIN earlier_searches AS e ON e.search = s.search
-           WHERE e.search IS NULL OR coalesce(c.n, 0) <> coalesce(k.n, 0)""",
-    )
-    for name in ("searches", "clicks"):
-        engine.step(name, f"SELECT * FROM log_{name} WHERE search IN (SELECT search FROM pending)")
+def moved(before: Path, after: Path, table: str, key: str) -> Integers:
+    """The number that each query (or document) of `before` has in `after`, where it is for sure."""
+    old, new = (tables.read(folder, table, key)[key].combine_chunks() for folder in (before, after))
+    return pc.index_in(old, value_set=new).to_numpy().astype(np.int64)
+
+
+def _pending(log: Path, before: Path) -> Integers:
+    """New searches, and known ones with clicks that had no ranking."""
+    every = tables.read(log, "searches", "search")["search"].to_numpy()
+    numbered = tables.read(before, "numbered_searches", "search")["search"].to_numpy()
+    clicks = (tables.read(log, "clicks", "search"), tables.read(before, "numbered_clicks", "search"))
+    given, kept = (np.bincount(of["search"].to_numpy(), minlength=int(every.max()) + 1) for of in clicks)
+    done = np.isin(every, numbered) & (given == kept)[every]
+    return np.asarray(every[~done], np.int64)
+
+
+def _of(table: pa.Table, searches: Integers) -> pa.Table:
+    return table.filter(pa.array(np.isin(table["search"].to_numpy(), searches)))
 
 
 def _exported(engine: Engine, files: list[InputFile]) -> int:
@@ -92,14 +94,15 @@ def _exported(engine: Engine, files: list[InputFile]) -> int:
             )
         )
     if not parts:
-        engine.load("ranked", _NONE)
+        engine.load("ranked", _NO_RANKINGS)
         engine.step("ranked_forms", "SELECT raw_query AS raw, raw_query AS text FROM ranked")
         return 0
     engine.load("every_ranked", pa.concat_tables(parts))
     engine.step(
         "last_ranked",
-        """SELECT * FROM every_ranked AS r
-           WHERE file = (SELECT max(file) FROM every_ranked AS o WHERE o.text = r.text)""",
+        """SELECT r.* FROM every_ranked AS r
+           JOIN (SELECT text, max(file) AS file FROM every_ranked GROUP BY text) AS l
+           ON l.text = r.text AND l.file = r.file""",
     )
     engine.step("ranked", "SELECT raw_query, document_id, rank FROM last_ranked")
     engine.step("ranked_forms", "SELECT DISTINCT raw_query AS raw, text FROM last_ranked")
@@ -107,7 +110,8 @@ def _exported(engine: Engine, files: list[InputFile]) -> int:
 
 
 def _universe(engine: Engine, before: Path) -> None:
-    """Steps `queries`, `documents` and `rankings` of both universes, in the numbers of the whole."""
+    """Steps `queries` and `documents` of both universes. `rankings` has those of pending searches' queries and the new
+    ones, in the numbers of the whole."""
     for name in ("queries", "documents", "rankings"):
         engine.step(f"new_{name}", f"SELECT * FROM {name}")
         engine.load(f"old_{name}", tables.read(before, name))
@@ -116,58 +120,78 @@ def _universe(engine: Engine, before: Path) -> None:
         """SELECT CAST(row_number() OVER (ORDER BY text) - 1 AS INTEGER) AS query, * FROM (
              SELECT coalesce(o.text, n.text) AS text, coalesce(n.raw, o.raw) AS raw,
                     coalesce(o.shown, n.shown) AS shown, coalesce(o.ranked, false) OR coalesce(n.ranked, false) AS ranked
-             FROM old_queries AS o FULL JOIN new_queries AS n ON n.text = o.text)""",
+             FROM old_queries AS o FULL JOIN new_queries AS n ON n.text = o.text) AS every""",
     )
     engine.step(
         "documents",
         """SELECT CAST(row_number() OVER (ORDER BY document_id) - 1 AS INTEGER) AS document, * FROM (
              SELECT coalesce(o.document_id, n.document_id) AS document_id, coalesce(n.title, o.title) AS title
-             FROM old_documents AS o FULL JOIN new_documents AS n ON n.document_id = o.document_id)""",
+             FROM old_documents AS o FULL JOIN new_documents AS n ON n.document_id = o.document_id) AS every""",
     )
-    for kind, key in (("queries", "text"), ("documents", "document_id")):
-        number = {"queries": "query", "documents": "document"}[kind]
-        for age in ("old", "new"):
-            engine.step(
-                f"{age}_{number}",
-                f"SELECT a.{number} AS number, b.{number} FROM {age}_{kind} AS a JOIN {kind} AS b ON b.{key} = a.{key}",
-            )
+    engine.step(
+        "answered",
+        """SELECT q.query, d.document, r.rank FROM new_rankings AS r JOIN new_queries AS n ON n.query = r.query
+           JOIN queries AS q ON q.text = n.text JOIN new_documents AS o ON o.document = r.document
+           JOIN documents AS d ON d.document_id = o.document_id""",
+    )
     engine.step(
         "rankings",
-        """SELECT q.query, d.document, r.rank FROM old_rankings AS r JOIN old_query AS q ON q.number = r.query
-           JOIN old_document AS d ON d.number = r.document
-           WHERE r.query NOT IN (SELECT o.query FROM old_queries AS o JOIN new_queries AS n ON n.text = o.text
-                                 WHERE n.ranked)
-           UNION ALL
-           SELECT q.query, d.document, r.rank FROM new_rankings AS r JOIN new_query AS q ON q.number = r.query
-           JOIN new_document AS d ON d.number = r.document""",
+        """SELECT * FROM answered UNION ALL
+           SELECT q.query, d.document, r.rank FROM old_rankings AS r JOIN old_queries AS o ON o.query = r.query
+           JOIN queries AS q ON q.text = o.text JOIN old_documents AS p ON p.document = r.document
+           JOIN documents AS d ON d.document_id = p.document_id
+           WHERE q.text IN (SELECT text FROM searches) AND q.query NOT IN (SELECT query FROM answered)""",
     )
 
 
-def _with_earlier(engine: Engine, log: Path, before: Path) -> None:
-    """Add the searches that were numbered before, with the split that they have now."""
-    columns = [name for name in engine.columns("numbered_searches") if name != "query"]
-    names = ", ".join(f"{'l' if name == 'split' else 's'}.{engine.quote(name)}" for name in columns)
-    engine.step(
-        "numbered_searches",
-        f"""SELECT * FROM numbered_searches UNION ALL
-            SELECT {names}, q.query FROM earlier_searches AS s JOIN old_query AS q ON q.number = s.query
-            JOIN log_searches AS l ON l.search = s.search
-            WHERE s.search NOT IN (SELECT search FROM pending)""",
-    )
-    engine.step(
-        "numbered_clicks",
-        """SELECT search, document, rank, weight FROM numbered_clicks UNION ALL
-           SELECT c.search, d.document, c.rank, c.weight FROM earlier_clicks AS c
-           JOIN old_document AS d ON d.number = c.document
-           WHERE c.search NOT IN (SELECT search FROM pending)""",
-    )
+def _save_rankings(engine: Engine, out: Path, before: Path, query: Integers, document: Integers) -> None:
+    """Write `rankings`: the earlier ones, but of queries that were asked again, and the new ones."""
+    answered, old = engine.arrow("answered"), tables.read(before, "rankings")
+    columns = {
+        "query": query[old["query"].to_numpy()].astype(np.int32),
+        "document": document[old["document"].to_numpy()].astype(np.int32),
+        "rank": old["rank"].to_numpy(),
+    }
+    if answered.num_rows:
+        kept = ~np.isin(columns["query"], answered["query"].to_numpy())
+        columns = {
+            name: np.r_[values[kept], answered[name].to_numpy()].astype(np.int32)
+            for name, values in columns.items()
+        }
+        order = np.lexsort((columns["document"], columns["rank"], columns["query"]))
+        columns = {name: values[order] for name, values in columns.items()}
+    pq.write_table(pa.table(columns), out / "rankings.parquet", compression="zstd")
 
 
-def moved(before: Path, after: Path, table: str, key: str) -> NDArray[np.int64]:
-    """The number that each query (or document) of `before` has in `after`.
+def _save_log(
+    engine: Engine, out: Path, log: Path, before: Path, pending: Integers, query: Integers, document: Integers
+) -> None:
+    """Write `numbered_searches` and `numbered_clicks`: the earlier ones with their present split, and those joined."""
+    every = tables.read(log, "searches", "search", "split")
+    earlier = _without(tables.read(before, "numbered_searches"), pending)
+    place = np.searchsorted(every["search"].to_numpy(), earlier["search"].to_numpy())
+    earlier = _with(earlier, "split", every["split"].take(pa.array(place)))
+    earlier = _with(earlier, "query", pa.array(query[earlier["query"].to_numpy()].astype(np.int32)))
+    _save(out, "numbered_searches", earlier, engine.arrow("SELECT * FROM numbered_searches ORDER BY search"))
+    clicks = _without(tables.read(before, "numbered_clicks"), pending)
+    clicks = _with(clicks, "document", pa.array(document[clicks["document"].to_numpy()].astype(np.int32)))
+    joined = engine.arrow("SELECT * FROM numbered_clicks ORDER BY search, document, rank, weight")
+    _save(out, "numbered_clicks", clicks, joined)
 
-    Both are sorted by text, and none is lost.
-    """
-    old, new = (tables.read(folder, table)[key].to_pylist() for folder in (before, after))
-    place: dict[Any, int] = {text: number for number, text in enumerate(new)}
-    return np.fromiter((place[text] for text in old), np.int64, len(old))
+
+def _without(table: pa.Table, searches: Integers) -> pa.Table:
+    gone = np.isin(table["search"].to_numpy(), searches)
+    return table.filter(pa.array(~gone)) if gone.any() else table
+
+
+def _with(table: pa.Table, name: str, values: pa.Array | pa.ChunkedArray) -> pa.Table:
+    return table.set_column(table.column_names.index(name), name, values)
+
+
+def _save(out: Path, name: str, earlier: pa.Table, joined: pa.Table) -> None:
+    """Write both tables as one, sorted by search."""
+    both = pa.concat_tables([earlier, joined.select(earlier.column_names).cast(earlier.schema)])
+    search = both["search"].to_numpy()
+    if (search[1:] < search[:-1]).any():
+        both = both.take(pa.array(np.argsort(search, kind="stable")))
+    pq.write_table(both, out / f"{name}.parquet", compression="zstd")

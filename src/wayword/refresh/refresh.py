@@ -12,23 +12,24 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from wayword.completion import stage as completion
-from wayword.config import Config
+from wayword.config import Config, PropensityConfig
 from wayword.demand.artefact import RELEVANCE
-from wayword.errors import ConfigError, WorkspaceError
-from wayword.evaluation import log_worth
+from wayword.engines import tables
+from wayword.errors import ConfigError, LogError, WorkspaceError
 from wayword.index import versions
 from wayword.index.build import USED
 from wayword.index.build import build as build_index
 from wayword.index.versions import ROOT
-from wayword.logs import contexts_stage as contexts
 from wayword.progress import SILENT, Progress
 from wayword.propensity import stage as propensity
-from wayword.refresh import demand, new_searches, numbering
+from wayword.refresh import contexts, demand, new_searches, numbering
 from wayword.refresh.comparison import Decision, compare_versions
 from wayword.refresh.touched import earlier_lists, touched_queries
-from wayword.store.artefact import remove, report_of
+from wayword.store.artefact import RECEIPT, remove, report_of
 from wayword.store.input_file import InputFile
 from wayword.store.stage import Folders, Report, Stage
 from wayword.store.workspace import Build, Workspace, building
@@ -39,6 +40,9 @@ UNRANKED = (
     "clicks on documents that no ranking contains",
 )
 PAPER = ("retriever", "ranker")
+"""Stages that a refresh leaves out: they are not served."""
+AS_THEY_ARE = ("worth",)
+"""Stages that stay those of the last full run."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +143,7 @@ def _refreshed(
 ) -> Refreshed:
     settings = opened.config
     before = {name: opened.folder(name) for name in opened.manifest["stages"]}
+    build.reuse(opened, *(name for name in AS_THEY_ARE if name in before))
     for name, stage in stages(settings, inputs, opened, before).items():
         build.stage(name, stage)
     at, made = build.folders, build.workspace(settings.saved())
@@ -202,19 +207,14 @@ def stages(
         ),
         "contexts": Stage(
             follows("prefixes"),
-            lambda new, at: contexts.write(new, at, settings.prefixes),
+            lambda new, at: contexts.write(new, at, before, settings.prefixes),
             after=("log", "rankings"),
         ),
         "propensity": Stage(
             follows("propensity"),
-            lambda new, at: propensity.write(new, at, source, curve),
+            lambda new, at: _propensity(new, at, before, source, curve),
             after=("rankings",),
             files=(curve,) if curve else (),
-        ),
-        "worth": Stage(
-            follows(),
-            lambda new, at: log_worth.write(new, at, judged=False),
-            after=("rankings", "propensity"),
         ),
         "demand": Stage(
             follows("demand"),
@@ -239,6 +239,31 @@ def stages(
     }
 
 
+def _propensity(
+    new: Path, at: Folders, before: Folders, config: PropensityConfig, given: InputFile | None
+) -> Report:
+    """The propensities of all ranks; those that were estimated from impressions stay as they are."""
+    if config.source != "log":
+        return propensity.write(new, at, config, given)
+    table = tables.read(before["propensity"], "propensity")
+    ranks = pc.unique(pa.chunked_array([*_ranks(at["rankings"], "rankings"), *_ranks(at["rankings"], "numbered_clicks")]))
+    unknown = ranks.filter(pc.invert(pc.is_in(ranks, value_set=table["rank"].combine_chunks())))
+    if len(unknown):
+        raise LogError(
+            f"The new searches and rankings have {len(unknown):,} ranks without a propensity, such as "
+            f"{unknown[0].as_py()}; expected those of the impressions that propensities were estimated from. Run "
+            "`wayword run` with impressions of these ranks."
+        )
+    for file in before["propensity"].iterdir():
+        if file.name != RECEIPT:
+            shutil.copyfile(file, new / file.name)
+    return report_of(before["propensity"])
+
+
+def _ranks(folder: Path, name: str) -> list[pa.Array]:
+    return tables.read(folder, name, "rank")["rank"].drop_null().chunks
+
+
 def _earlier_estimates(new: Path, before: Path) -> Report:
     """Copy the estimates of the earlier log: `wayword evaluate` makes new ones, because something else is served.
 
@@ -246,7 +271,7 @@ def _earlier_estimates(new: Path, before: Path) -> Report:
     """
     report = report_of(before)
     for file in before.iterdir():
-        if not file.name.startswith("ceiling") and file.name != "artefact.json":
+        if not file.name.startswith("ceiling") and file.name != RECEIPT:
             shutil.copyfile(file, new / file.name)
     left_out = ("impressions", *PAPER)
     return {**report, "after": [stage for stage in report["after"] if stage not in left_out]}

@@ -34,9 +34,9 @@ def touched_queries(before: Folders, at: Folders) -> NDArray[np.bool_]:
 
 def _facts(at: Folders, documents: NDArray[np.int64], queries: int) -> list[NDArray[np.float64]]:
     """For each query: its training searches, their clicks, and two sums that tell rankings apart."""
-    searches = tables.read(at["rankings"], "numbered_searches").select(["search", "split", "query"])
+    searches = tables.read(at["rankings"], "numbered_searches", "search", "split", "query")
     training = searches.filter(pc.not_equal(searches["split"], "test"))
-    clicked = tables.read(at["rankings"], "numbered_clicks")
+    clicked = tables.read(at["rankings"], "numbered_clicks", "search")
     place = pc.index_in(clicked["search"], value_set=training["search"].combine_chunks())
     of_click = training["query"].take(place.drop_null()).to_numpy()
     ranked = tables.read(at["rankings"], "rankings")
@@ -72,6 +72,6 @@ def earlier_lists(
 
 def _recorded(rankings: Path, touched: NDArray[np.bool_]) -> frozenset[str]:
     """The prefixes that searches for touched queries recorded."""
-    searches = tables.read(rankings, "numbered_searches").select(["prefix", "query"])
+    searches = tables.read(rankings, "numbered_searches", "prefix", "query")
     rows = searches.filter(pa.array(touched[searches["query"].to_numpy()]))
     return frozenset(pc.unique(rows["prefix"]).drop_null().to_pylist())
