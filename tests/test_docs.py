@@ -19,6 +19,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 COMMANDS = (
     "simulate",
     "run",
+    "refresh",
     "ubi",
     "acceptance",
     "propensity",

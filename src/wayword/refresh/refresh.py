@@ -58,6 +58,38 @@ class Refreshed:
     full_run_due: str = ""
     """Why a full run is due; empty if it is not."""
 
+    @property
+    def lines(self) -> list[str]:
+        """What was learned, how the versions compare, and the decision, in words."""
+        n, verdict = self.counts, self.decision.verdict
+        if not n:
+            return [f"Nothing is new: {self.decision.reason}. The current version is {self.current}."]
+        known = f" ({n['searches known already']:,} more were known)" if n["searches known already"] else ""
+        unranked = sum(n[name] for name in UNRANKED)
+        lines = [
+            f"{n['new searches']:,} new searches with {n['new clicks']:,} clicks{known}; they touch "
+            f"{n['touched queries']:,} of {n['queries']:,} queries. "
+            f"{n['lists'] - n['copied lists']:,} of {n['lists']:,} lists were computed again.",
+            f"The newest {n['searches held out']:,} searches are held out of both versions; the next refresh learns from "
+            f"them. This one learned from the {n['searches held out before']:,} that were held out before.",
+        ]
+        if unranked:
+            lines.append(
+                f"{unranked:,} new clicks are of queries or documents without a ranking and teach nothing yet: get "
+                "rankings of these queries and give them with --rankings."
+            )
+        lines += [verdict.sentence] if verdict else []
+        what = "is current now" if self.decision.promoted else f"is not promoted; {self.current} stays current"
+        lines.append(f"The next version {self.candidate} {what}: {self.decision.reason}.")
+        if not self.decision.promoted:
+            lines.append(
+                "Its searches were not added to the workspace: give them again with the next ones, or with --promote "
+                "always."
+            )
+        if self.full_run_due:
+            lines.append(f"A full run is due, which learns all models anew (`wayword run`): {self.full_run_due}.")
+        return lines
+
     def as_object(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
         return {
@@ -87,6 +119,7 @@ def refresh(
     logs: Sequence[Path | str],
     rankings: Sequence[Path | str] = (),
     *,
+    completions: Path | str | None = None,
     promote: Promote = "if-better",
     reporter: Progress = SILENT,
 ) -> Refreshed:
@@ -287,6 +320,8 @@ def _counts(at: Folders, touched: int) -> dict[str, int]:
     log, ranked = report_of(at["log"]), report_of(at["rankings"])
     names = ("new searches", "new clicks", "searches known already", "searches held out before")
     return {
+        "lists": 0,
+        "copied lists": 0,
         **{name: log[name] for name in names},
         "searches held out": log["searches for test"],
         "searches": log["searches"],
