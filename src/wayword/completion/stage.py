@@ -139,9 +139,9 @@ def write(
     variants = Variants.of(texts, searches, pages, returned, decided)
     pq.write_table(variants_table.as_table(texts, variants, searches), out / VARIANTS)
     suggested = SuggestedQueries.of(texts, matcher.spelling, pages, searches, variants)
-    model = learned.acceptance if learned else PRIOR
+    model = PRIOR
     if learned:
-        pass
+        model = learned.acceptance
     elif acceptance:
         model = Acceptance.load(acceptance.opened)
     elif lists:

@@ -26,7 +26,7 @@ from wayword.index.build import build as build_index
 from wayword.index.versions import ROOT
 from wayword.progress import SILENT, Progress
 from wayword.propensity import stage as propensity
-from wayword.refresh import contexts, demand, new_searches, numbering
+from wayword.refresh import contexts, demand, intentions, new_searches, numbering
 from wayword.refresh.comparison import Decision, compare_versions
 from wayword.refresh.touched import earlier_lists, touched_queries
 from wayword.store.artefact import RECEIPT, remove, report_of
@@ -41,6 +41,7 @@ UNRANKED = (
 )
 PAPER = ("retriever", "ranker")
 """Stages that a refresh leaves out: they are not served."""
+ACCEPTANCE = "acceptance"
 AS_THEY_ARE = ("worth",)
 """Stages that stay those of the last full run."""
 
@@ -75,8 +76,8 @@ class Refreshed:
         ]
         if unranked:
             lines.append(
-                f"{unranked:,} new clicks are of queries or documents without a ranking and teach nothing yet: get "
-                "rankings of these queries and give them with --rankings."
+                f"{unranked:,} clicks are of queries or documents without a ranking and teach nothing yet: get rankings of "
+                "these queries and give them with --rankings."
             )
         lines += [verdict.sentence] if verdict else []
         what = "is current now" if self.decision.promoted else f"is not promoted; {self.current} stays current"
@@ -107,11 +108,14 @@ class Inputs:
 
     logs: list[InputFile]
     rankings: list[InputFile]
+    completions: InputFile | None = None
 
     @property
     def digests(self) -> dict[str, list[str]]:
         """The hashes of their contents."""
-        return {name: [file.digest for file in getattr(self, name)] for name in ("logs", "rankings")}
+        shown = [self.completions] if self.completions else []
+        given = {"logs": self.logs, "rankings": self.rankings, "completions": shown}
+        return {name: [file.digest for file in files] for name, files in given.items()}
 
 
 def refresh(
@@ -125,18 +129,21 @@ def refresh(
 ) -> Refreshed:
     """Add the searches of new logs to a workspace; see the top of the file.
 
-    `rankings` has the result lists of new queries, or newer ones of known queries. Logs that were added before are
+    `rankings` has the result lists of new queries, or newer ones of known queries; `completions` are lists that people
+    were shown in these searches, for a workspace that was made with such lists. Logs that were added before are
     skipped.
     """
     path = Path(workspace)
     Workspace.open(path)  # an error before anything is written
     with building(path, reporter) as build:
         opened = Workspace.open(path)
-        _check(opened)
+        _check(opened, completions)
         known = opened.report("log").get(new_searches.PARTS, ())
         given = [InputFile(Path(log)) for log in logs]
         inputs = Inputs(
-            [file for file in given if file.digest not in known], [InputFile(Path(file)) for file in rankings]
+            [file for file in given if file.digest not in known],
+            [InputFile(Path(file)) for file in rankings],
+            InputFile(Path(completions)) if completions else None,
         )
         for file in given:
             if file.digest in known:
@@ -160,8 +167,12 @@ def roll_back(workspace: Path | str) -> tuple[str, str]:
     return earlier, served
 
 
-def _check(workspace: Workspace) -> None:
+def _check(workspace: Workspace, completions: Path | str | None) -> None:
     """Raise an error for a workspace that cannot be refreshed."""
+    if completions is not None and ACCEPTANCE not in workspace.manifest["stages"]:
+        raise ConfigError(
+            f"{workspace.path} was made without lists shown, so they cannot be added. Run `wayword run --completions`."
+        )
     if workspace.report("estimates")["depends"]["measure"]["variant"] != "unbiased":
         raise ConfigError(f"{workspace.path} was learned from judgments; only a click log can be refreshed.")
     if not (workspace.folder("demand") / f"{RELEVANCE}.values.npy").exists():
@@ -177,7 +188,7 @@ def _refreshed(
     settings = opened.config
     before = {name: opened.folder(name) for name in opened.manifest["stages"]}
     build.reuse(opened, *(name for name in AS_THEY_ARE if name in before))
-    for name, stage in stages(settings, inputs, opened, before).items():
+    for name, stage in stages(settings, inputs, opened, before, reporter).items():
         build.stage(name, stage)
     at, made = build.folders, build.workspace(settings.saved())
     touched = touched_queries(before, at)
@@ -205,17 +216,19 @@ def _refreshed(
 
 
 def stages(
-    settings: Config, inputs: Inputs, opened: Workspace, before: Folders
+    settings: Config, inputs: Inputs, opened: Workspace, before: Folders, reporter: Progress
 ) -> dict[str, Stage]:
     """The stages of a refresh, in order."""
     source, files = settings.propensity, settings.completion
     curve = InputFile(Path(source.file)) if source.source == "file" else None
     corrections = InputFile(Path(files.variants)) if files.variants else None
     started = {"refreshed": opened.manifest["stages"], "files": inputs.digests}
-    supplied = ("rankings", "contexts", "propensity")
 
     def follows(*tables: str) -> dict[str, Any]:
         return {**started, **settings.of_stage(*tables)}
+
+    shown = {ACCEPTANCE: _acceptance_stage(before, inputs, follows(), reporter)} if ACCEPTANCE in before else {}
+    supplied = ("rankings", "contexts", "propensity", *shown)
 
     return {
         "log": Stage(
@@ -249,6 +262,7 @@ def stages(
             after=("rankings",),
             files=(curve,) if curve else (),
         ),
+        **shown,
         "demand": Stage(
             follows("demand"),
             lambda new, at: demand.write(new, at, before, settings.demand, "unbiased"),
@@ -270,6 +284,17 @@ def stages(
         ),
         "estimates": Stage(follows("evaluation"), lambda new, _: _earlier_estimates(new, before["estimates"])),
     }
+
+
+def _acceptance_stage(
+    before: Folders, inputs: Inputs, depends: dict[str, Any], reporter: Progress
+) -> Stage:
+    return Stage(
+        depends,
+        lambda new, at: intentions.write(new, at, before, inputs.completions, reporter),
+        after=("rankings", "propensity"),
+        files=(inputs.completions,) if inputs.completions else (),
+    )
 
 
 def _propensity(
