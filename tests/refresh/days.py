@@ -46,6 +46,11 @@ class Days:
         now, before = (pc.unique(part["query"]) for part in (self.between(start, end), self.between(0, start)))
         return self.rankings_of(path, now.filter(pc.invert(pc.is_in(now, value_set=before))))
 
+    def next_day(self, folder: Path, day: int = FIRST) -> tuple[list[Path], list[Path]]:
+        """The log of a day, from 0, and the rankings of its new queries."""
+        log = self.log(folder / f"day{day}.parquet", day, day + 1)
+        return [log], [self.new_rankings(folder / f"new{day}.parquet", day, day + 1)]
+
     def copy(self, path: Path) -> Path:
         """A workspace equal to the first one."""
         return shutil.copytree(self.workspace, path)

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ from commands import wayword
 from days import Days
 from runs import hashes
 from servers import eventually, serving
-from test_refresh import days, next_day, workspace  # noqa: F401 (fixtures)
 from wayword.index.versions import ROOT, current
 from wayword.refresh.refresh import refresh
 from wayword.store.artefact import UNFINISHED
@@ -22,9 +20,9 @@ from wayword.store.workspace import Workspace
 
 @pytest.mark.slow
 def test_a_killed_refresh_leaves_the_last_good_state_and_the_same_command_resumes(
-    days: Days, workspace: Path, tmp_path: Path  # noqa: F811
+    days: Days, workspace: Path, tmp_path: Path
 ) -> None:
-    (log,), (rankings,) = next_day(days, tmp_path)
+    (log,), (rankings,) = days.next_day(tmp_path)
     undisturbed = days.copy(tmp_path / "undisturbed")
     wanted = refresh(undisturbed, [log], [rankings])
     before, served = (workspace / "manifest.json").read_bytes(), current(workspace / ROOT).name
@@ -52,9 +50,9 @@ def test_a_killed_refresh_leaves_the_last_good_state_and_the_same_command_resume
 
 
 def test_a_refresh_that_ended_after_promotion_is_completed(
-    days: Days, workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch  # noqa: F811
+    days: Days, workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (log,), (rankings,) = next_day(days, tmp_path)
+    (log,), (rankings,) = days.next_day(tmp_path)
 
     class Killed(BaseException):
         pass
@@ -75,9 +73,9 @@ def test_a_refresh_that_ended_after_promotion_is_completed(
 
 @pytest.mark.slow
 def test_a_running_server_takes_the_new_version_over_and_back(
-    days: Days, workspace: Path, tmp_path: Path  # noqa: F811
+    days: Days, workspace: Path, tmp_path: Path
 ) -> None:
-    files = next_day(days, tmp_path)
+    files = days.next_day(tmp_path)
     first = current(workspace / ROOT).name
 
     def serves(version: str) -> bool:
@@ -93,13 +91,12 @@ def test_a_running_server_takes_the_new_version_over_and_back(
         eventually(lambda: serves(first))
 
 
-def test_the_command_prints_the_decision(days: Days, workspace: Path, tmp_path: Path) -> None:  # noqa: F811
-    (log,), (rankings,) = next_day(days, tmp_path)
-    started = time.monotonic()
+def test_the_command_prints_the_decision(days: Days, workspace: Path, tmp_path: Path) -> None:
+    (log,), (rankings,) = days.next_day(tmp_path)
     done = wayword("refresh", workspace, "--log", log, "--rankings", rankings, "--promote", "never")
-    assert done.code == 0, (done.err, time.monotonic() - started)
-    assert "is not promoted" in done.out
-    assert "found (" in done.out
+    assert done.code == 0, done.err
+    assert b"is not promoted" in done.out
+    assert b" found (" in done.out
     both = wayword("refresh", workspace, "--log", log, "--rollback")
     assert both.code == 2
     assert wayword("refresh", workspace).code == 2

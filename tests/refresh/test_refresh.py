@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from days import CONFIG, DAYS, FIRST, Days, make
+from days import CONFIG, DAYS, FIRST, Days
 from runs import hashes
 from wayword.completion.popular import popularity
 from wayword.demand import learning, relevance_prior
@@ -28,29 +28,6 @@ from wayword.request import MODES
 from wayword.serving.completer import Completer
 from wayword.store.compressed_rows import WeightedRows
 from wayword.store.workspace import Workspace, building
-
-
-@pytest.fixture(scope="session")
-def days(tmp_path_factory: pytest.TempPathFactory) -> Days:
-    return make(tmp_path_factory.mktemp("days"))
-
-
-@pytest.fixture
-def workspace(days: Days, tmp_path: Path) -> Path:
-    return days.copy(tmp_path / "workspace")
-
-
-def next_day(days: Days, folder: Path, day: int = FIRST) -> tuple[list[Path], list[Path]]:
-    """The log of a day, from 0, and the rankings of its new queries."""
-    log = days.log(folder / f"day{day}.parquet", day, day + 1)
-    return [log], [days.new_rankings(folder / f"new{day}.parquet", day, day + 1)]
-
-
-@pytest.fixture(scope="session")
-def refreshed(days: Days, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Refreshed]:
-    folder = tmp_path_factory.mktemp("refreshed")
-    workspace = days.copy(folder / "workspace")
-    return workspace, refresh(workspace, *next_day(days, folder))
 
 
 def folders(workspace: Path) -> dict[str, Path]:
@@ -84,7 +61,7 @@ def test_the_newest_searches_are_in_neither_version_and_are_learned_from_by_the_
     before = popularity(earlier["rankings"], "retriever", "ranker").sum()
     assert before == sum(row["split"] != "test" for row in searches(days.workspace))
     again = shutil.copytree(workspace, tmp_path / "again")
-    after = refresh(again, *next_day(days, tmp_path, FIRST + 1))  # and the next refresh does
+    after = refresh(again, *days.next_day(tmp_path, FIRST + 1))  # and the next refresh does
     assert after.counts["searches held out before"] == len(newest)
     assert popularity(folders(again)["rankings"], "retriever", "ranker").sum() == (
         total - len(newest) + after.counts["new searches"] - after.counts["searches held out"] + len(newest)
@@ -198,14 +175,14 @@ def test_new_queries_with_rankings_become_suggestions(
 def test_clicks_without_a_ranking_are_said_and_count_as_soon_as_there_is_one(
     days: Days, workspace: Path, tmp_path: Path
 ) -> None:
-    (log,), (ranked,) = next_day(days, tmp_path)
+    (log,), (ranked,) = days.next_day(tmp_path)
     first = refresh(workspace, [log], promote="always")
     queries = first.counts["clicks from queries without a ranking"]
     missing = queries + first.counts["clicks on documents that no ranking contains"]
     assert missing > queries > 0
     assert f"{missing:,} clicks are of queries or documents without a ranking" in "\n".join(first.lines)
     before = tables.read(folders(workspace)["rankings"], "numbered_clicks").num_rows
-    (later,), (more,) = next_day(days, tmp_path, FIRST + 1)
+    (later,), (more,) = days.next_day(tmp_path, FIRST + 1)
     second = refresh(workspace, [later], [ranked, more], promote="always")
     assert second.counts["clicks from queries without a ranking"] == 0
     assert "without a ranking" not in "\n".join(second.lines)
@@ -258,7 +235,7 @@ def test_a_worse_version_is_not_promoted_and_leaves_the_workspace_as_it_was(
 def test_never_builds_and_compares_only_and_the_same_command_may_promote_it_later(
     days: Days, workspace: Path, tmp_path: Path
 ) -> None:
-    files, served = next_day(days, tmp_path), current(workspace / ROOT).name
+    files, served = days.next_day(tmp_path), current(workspace / ROOT).name
     done = refresh(workspace, *files, promote="never")
     assert (done.decision.promoted, done.current) == (False, served)
     assert done.candidate in versions.versions(workspace / ROOT)
@@ -273,7 +250,7 @@ def test_rollback_swaps_the_two_last_versions(days: Days, refreshed: tuple[Path,
     first, second = current(days.workspace / ROOT).name, refreshed[1].candidate
     assert roll_back(workspace) == (first, second)
     assert current(workspace / ROOT).name == first
-    done = refresh(workspace, *next_day(days, tmp_path, FIRST + 1))
+    done = refresh(workspace, *days.next_day(tmp_path, FIRST + 1))
     assert done.counts["copied lists"] == 0  # what is served was not made from the workspace as it is
     shutil.rmtree(workspace / ROOT / first)
     (workspace / ROOT / "previous").unlink(missing_ok=True)
@@ -283,7 +260,7 @@ def test_rollback_swaps_the_two_last_versions(days: Days, refreshed: tuple[Path,
 
 def test_a_log_is_added_once(days: Days, refreshed: tuple[Path, Refreshed], tmp_path: Path) -> None:
     workspace = shutil.copytree(refreshed[0], tmp_path / "workspace")
-    files, before = next_day(days, tmp_path), hashes(workspace)
+    files, before = days.next_day(tmp_path), hashes(workspace)
     done = refresh(workspace, *files)
     assert not done.decision.promoted
     assert done.lines[0].startswith("Nothing is new")
@@ -318,7 +295,7 @@ def test_a_refreshed_workspace_is_evaluated_on_what_it_held_out(
 
 def test_two_refreshes_at_once_are_refused(days: Days, workspace: Path, tmp_path: Path) -> None:
     with building(workspace, SILENT), pytest.raises(WorkspaceError, match="Another run is writing"):
-        refresh(workspace, *next_day(days, tmp_path))
+        refresh(workspace, *days.next_day(tmp_path))
 
 
 def test_other_context_columns_are_refused(days: Days, workspace: Path, tmp_path: Path) -> None:
@@ -331,7 +308,7 @@ def test_other_context_columns_are_refused(days: Days, workspace: Path, tmp_path
 def test_lists_shown_need_a_workspace_that_was_made_with_them(
     days: Days, workspace: Path, tmp_path: Path
 ) -> None:
-    (log,), _ = next_day(days, tmp_path)
+    (log,), _ = days.next_day(tmp_path)
     with pytest.raises(ConfigError, match="made without lists shown"):
         refresh(workspace, [log], completions=log)
 
