@@ -25,7 +25,7 @@ from wayword.completion.popular import INTENDED, PopularRetriever, popularity
 from wayword.completion.prefix_matcher import PrefixMatcher
 from wayword.completion.sparse_topk import DemandGraph
 from wayword.completion.suggested_queries import SuggestedQueries, pages_by_rank
-from wayword.completion.survival import with_survival
+from wayword.completion.survival import LONGEST, with_survival
 from wayword.completion.variants import Variants
 from wayword.config import CompletionConfig, PrefixConfig
 from wayword.demand.artefact import EARLY
@@ -35,6 +35,7 @@ from wayword.logs import contexts_stage
 from wayword.logs.contexts import PREFIX
 from wayword.logs.prefixes import table_of_cuts
 from wayword.progress import Progress
+from wayword.store.arrays import load_array
 from wayword.store.artefact import report_of
 from wayword.store.compressed_rows import WeightedRows
 from wayword.store.input_file import InputFile
@@ -43,6 +44,8 @@ from wayword.store.stage import Folders, Report, threads
 STEPS = 4
 VARIANTS = "variants.parquet"
 """The queries that are shown as another, for people to read and correct."""
+_USED = ("search", "search_id", "split", "prefix", "query")
+"""The columns of the numbered searches that this stage reads."""
 DEFAULT_KEYSTROKE_VALUE = 0.8
 """The keystroke value where there are no held-out searches to choose it."""
 
@@ -55,12 +58,20 @@ class Learned:
     """The strengths of context columns."""
     acceptance: Acceptance
     keystroke_value: float
+    survival: NDArray[np.float32]
+    """See `survival`. Nobody has left on the way to a query that was not known."""
 
     @classmethod
-    def read(cls, folder: Path) -> "Learned":
-        """Read it from an artefact."""
+    def read(cls, folder: Path, number: NDArray[np.int64], queries: int) -> "Learned":
+        """Read it from an artefact; `number` has the present number of each of its queries, of which there are
+        `queries` now."""
         report = report_of(folder)
-        return cls(report["context"], Acceptance.load(folder / MODEL), float(report["keystroke value"]))
+        known = load_array(folder / list_policy_io.SURVIVAL, np.float32, shape=(len(number), LONGEST))
+        survival = np.ones((queries, LONGEST), np.float32)
+        survival[number] = known
+        return cls(
+            report["context"], Acceptance.load(folder / MODEL), float(report["keystroke value"]), survival
+        )
 
 
 def write(
@@ -84,7 +95,8 @@ def write(
     contexts = contexts_stage.load(at["contexts"])
     graph, own_utility = retriever_io.load_graph(at["demand"], len(texts))
     with tables_in(out) as engine:
-        tables.fetch(engine, at["rankings"], "numbered_searches", "numbered_clicks", "rankings")
+        engine.load("numbered_searches", tables.read(at["rankings"], "numbered_searches", *_USED))
+        tables.fetch(engine, at["rankings"], "numbered_clicks", "rankings")
         tables.fetch(engine, at["contexts"], "instances")
         tables.fetch(engine, at["propensity"], "propensity")
         if "acceptance" in at:
@@ -151,7 +163,8 @@ def write(
     if not learned:
         validated = replace(policy, retriever=assemble(graph, own_utility, context, early_counts))
         value, tried = _keystroke_value(validated, config, held_out)
-    list_policy_io.save(with_survival(replace(policy, keystroke_value=value)), out)
+    policy = replace(policy, keystroke_value=value)
+    list_policy_io.save(replace(policy, survival=learned.survival) if learned else with_survival(policy), out)
     return {
         "context": strengths,
         "queries shown as another": int((variants.shown_as != np.arange(len(texts))).sum()),

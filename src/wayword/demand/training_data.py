@@ -38,8 +38,6 @@ class TrainingData:
     """Whether the log holds searches without a click, too."""
     held_out: pa.Table
     """Some clicks of the ranker's split: context, document, ips_weight."""
-    in_context: pa.Table
-    """split, query, document and context of every training click."""
 
     def clicks_of(self, *splits: str) -> pa.Table:
         """The clicks of these splits, one row per query and document."""
@@ -112,7 +110,6 @@ def read(engine: Engine, variant: str, *, intended: bool = False) -> TrainingDat
         searches,
         unclicked > 0.05 * training_searches,
         _held_out(engine),
-        _in_context(engine),
     )
 
 
@@ -184,14 +181,3 @@ def _held_out(engine: Engine) -> pa.Table:
         """
     )
 
-
-def _in_context(engine: Engine) -> pa.Table:
-    """The context of each click; a search with several contexts is represented by the first."""
-    return engine.arrow(
-        """
-        SELECT s.split, s.query, c.document, i.context FROM weighted_clicks AS c
-        JOIN numbered_searches AS s ON s.search = c.search
-        JOIN (SELECT search, min(context) AS context FROM instances GROUP BY search) AS i ON i.search = c.search
-        WHERE s.split <> 'test' ORDER BY c.search, c.document
-        """
-    )

@@ -276,14 +276,20 @@ def stages(
                 settings.prefixes,
                 settings.completion,
                 corrections=corrections,
-                learned=completion.Learned.read(before["completion"]),
-                progress=SILENT,
+                learned=_learned(at, before),
+                progress=reporter,
             ),
             after=(*supplied, "demand"),
             files=(corrections,) if corrections else (),
         ),
         "estimates": Stage(follows("evaluation"), lambda new, _: _earlier_estimates(new, before["estimates"])),
     }
+
+
+def _learned(at: Folders, before: Folders) -> completion.Learned:
+    """What the stage completion learned, in present numbers."""
+    number = numbering.moved(before["rankings"], at["rankings"], "queries", "text")
+    return completion.Learned.read(before["completion"], number, report_of(at["rankings"])["queries"])
 
 
 def _acceptance_stage(

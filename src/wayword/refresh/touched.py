@@ -35,17 +35,22 @@ def touched_queries(before: Folders, at: Folders) -> NDArray[np.bool_]:
 def _facts(at: Folders, documents: NDArray[np.int64], queries: int) -> list[NDArray[np.float64]]:
     """For each query: its training searches, their clicks, and two sums that tell rankings apart."""
     searches = tables.read(at["rankings"], "numbered_searches", "search", "split", "query")
-    training = searches.filter(pc.not_equal(searches["split"], "test"))
-    clicked = tables.read(at["rankings"], "numbered_clicks", "search")
-    place = pc.index_in(clicked["search"], value_set=training["search"].combine_chunks())
-    of_click = training["query"].take(place.drop_null()).to_numpy()
+    training = pc.not_equal(searches["split"], "test").to_numpy()
+    search, issued = (searches[name].to_numpy() for name in ("search", "query"))
+    clicked = tables.read(at["rankings"], "numbered_clicks", "search")["search"].to_numpy()
+    place = np.searchsorted(search, clicked)
     ranked = tables.read(at["rankings"], "rankings")
     query, rank = (ranked[name].to_numpy() for name in ("query", "rank"))
     key = (documents[ranked["document"].to_numpy()] * 2654435761 + rank * 40503) % 1_000_003
-    issued = popularity(at["rankings"], "retriever", "ranker", acceptance=at.get("acceptance"))
+    intended = at.get("acceptance")
+    searched = (
+        np.bincount(issued[training], minlength=queries)
+        if intended is None
+        else popularity(at["rankings"], "retriever", "ranker", acceptance=intended)
+    )
     return [
-        issued.astype(np.float64),
-        np.bincount(of_click, minlength=queries).astype(np.float64),
+        searched.astype(np.float64),
+        np.bincount(issued[place[training[place]]], minlength=queries).astype(np.float64),
         np.bincount(query, minlength=queries).astype(np.float64),
         np.bincount(query, weights=key, minlength=queries),
     ]
