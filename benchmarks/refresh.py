@@ -53,7 +53,9 @@ MOST_SESSIONS = 4000
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--world", default="packages")
     parser.add_argument("--clicks", type=int, default=60_000)
     parser.add_argument("--days", type=int, default=12)
@@ -94,7 +96,13 @@ def measure(arguments: argparse.Namespace, place: Path) -> list[dict[str, Any]]:
         law = Law.of(drifting.on(day + 1), place / f"full{day}")
         values = {name: law.value(place / name) for name in ("refreshed", f"full{day}", "stale")}
         values = {name.rstrip("0123456789"): value for name, value in values.items()}
-        row = {"day": day + 1, "refresh": cost, "run": full, "promoted": json.loads(said)["promoted"], **values}
+        row = {
+            "day": day + 1,
+            "refresh": cost,
+            "run": full,
+            "promoted": json.loads(said)["promoted"],
+            **values,
+        }
         print(json.dumps(row), file=sys.stderr, flush=True)
         rows.append(row)
     return rows
@@ -112,7 +120,9 @@ class Days:
     def read(cls, data: Path) -> "Days":
         """Read the files of a simulation."""
         clicks = pq.read_table(data / "clicks.parquet")
-        seconds = pc.strptime(clicks["time"], format="%Y-%m-%dT%H:%M:%SZ", unit="s").cast(pa.int64()).to_numpy()
+        seconds = (
+            pc.strptime(clicks["time"], format="%Y-%m-%dT%H:%M:%SZ", unit="s").cast(pa.int64()).to_numpy()
+        )
         return cls(clicks, (seconds - FIRST) // DAY, pq.read_table(data / "rankings.parquet"))
 
     def write(self, start: int, end: int, folder: Path, since: int = 0) -> None:
@@ -176,7 +186,9 @@ class Law:
         ]
         q, a, mass = zip(*rows, strict=True)
         shape = len(texts), len(documents)
-        p = exposure(tables.read(at["rankings"], "rankings"), tables.read(at["propensity"], "propensity"), shape)
+        p = exposure(
+            tables.read(at["rankings"], "rankings"), tables.read(at["propensity"], "propensity"), shape
+        )
         return cls(texts, csr_array((mass, (q, a)), shape=shape), csr_array(p), completion.load_lists(at))
 
     def value(self, workspace: Path) -> dict[str, float]:
@@ -219,15 +231,24 @@ def table(rows: list[dict[str, Any]]) -> str:
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
-        cells = [str(row["day"]), f"{row['refresh']:.1f} s", f"{row['run']:.1f} s", f"{row['refresh'] / row['run']:.1%}"]
+        cells = [
+            str(row["day"]),
+            f"{row['refresh']:.1f} s",
+            f"{row['run']:.1f} s",
+            f"{row['refresh'] / row['run']:.1%}",
+        ]
         cells.append("yes" if row["promoted"] else "no")
         for metric in ("found", "utility@5"):
             values = [row[name][metric] for name in ("refreshed", "full", "stale")]
             cells += [", ".join(f"{value:.4f}" for value in values), f"{values[0] / values[1]:.2%}"]
         lines.append(f"| {' | '.join(cells)} |")
     share = sum(row["refresh"] for row in rows) / sum(row["run"] for row in rows)
-    kept = {m: np.mean([row["refreshed"][m] / row["full"][m] for row in rows]) for m in ("found", "utility@5")}
-    lines.append(f"\nIn all: {share:.1%} of the cost; {kept['found']:.2%} of found and {kept['utility@5']:.2%} of Utility@5.")
+    kept = {
+        m: np.mean([row["refreshed"][m] / row["full"][m] for row in rows]) for m in ("found", "utility@5")
+    }
+    lines.append(
+        f"\nIn all: {share:.1%} of the cost; {kept['found']:.2%} of found and {kept['utility@5']:.2%} of Utility@5."
+    )
     return "\n".join(lines)
 
 

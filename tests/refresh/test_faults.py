@@ -4,18 +4,30 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from commands import wayword
-from days import Days
+from drifting_days import Days
 from runs import hashes
 from servers import eventually, serving
 from wayword.index.versions import ROOT, current
 from wayword.refresh.refresh import refresh
 from wayword.store.artefact import UNFINISHED
 from wayword.store.workspace import Workspace
+
+
+@pytest.fixture
+def workspace(days: Days, tmp_path: Path) -> Path:
+    return days.copy(tmp_path / "workspace")
+
+
+def _begins(workspace: Path, stage: str, known: set[str]) -> bool:
+    """Whether an artefact of a stage is made or begun that was not there."""
+    names = {path.name for path in workspace.glob("artefacts/*")} - known
+    return any(stage in name for name in names)
 
 
 @pytest.mark.slow
@@ -31,12 +43,8 @@ def test_a_killed_refresh_leaves_the_last_good_state_and_the_same_command_resume
         process = subprocess.Popen(
             [*map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
         )
-        known = {path.name for path in Workspace.open(workspace).path.glob("artefacts/*")}
-        eventually(
-            lambda stage=stage, known=known: any(
-                stage in path.name and path.name not in known for path in workspace.glob("artefacts/*")
-            )
-        )
+        known = {path.name for path in workspace.glob("artefacts/*")}
+        eventually(partial(_begins, workspace, stage, known))
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         assert (workspace / "manifest.json").read_bytes() == before
@@ -60,9 +68,10 @@ def test_a_refresh_that_ended_after_promotion_is_completed(
     def die(*_: object, **__: object) -> None:
         raise Killed
 
-    with monkeypatch.context() as patched, pytest.raises(Killed):
+    with monkeypatch.context() as patched:
         patched.setattr("wayword.store.workspace.Build.finish", die)
-        refresh(workspace, [log], [rankings])
+        with pytest.raises(Killed):
+            refresh(workspace, [log], [rankings])
     promoted = current(workspace / ROOT).name
     done = refresh(workspace, [log], [rankings])
     assert done.decision.promoted

@@ -9,12 +9,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from days import CONFIG, DAYS, FIRST, Days
+from drifting_days import CONFIG, DAYS, FIRST, Days
 from runs import hashes
 from wayword.completion.popular import popularity
+from wayword.config import Config, RefreshConfig
 from wayword.demand import learning, relevance_prior
 from wayword.demand import stage as demand
 from wayword.demand.artefact import DEMAND, OWN, RELEVANCE
+from wayword.demand.posterior import Posterior
 from wayword.engines import tables
 from wayword.errors import ConfigError, LogError, WorkspaceError
 from wayword.index import versions
@@ -23,11 +25,16 @@ from wayword.index.index import Index
 from wayword.index.versions import ROOT, current
 from wayword.pipeline import evaluate, run
 from wayword.progress import SILENT
-from wayword.refresh.refresh import Refreshed, refresh, roll_back
+from wayword.refresh.refresh import Refreshed, full_run_due, refresh, roll_back
 from wayword.request import MODES
 from wayword.serving.completer import Completer
 from wayword.store.compressed_rows import WeightedRows
 from wayword.store.workspace import Workspace, building
+
+
+@pytest.fixture
+def workspace(days: Days, tmp_path: Path) -> Path:
+    return days.copy(tmp_path / "workspace")
 
 
 def folders(workspace: Path) -> dict[str, Path]:
@@ -80,8 +87,10 @@ def test_counts_and_rankings_are_those_of_a_run_on_all_searches(
     split = ["split"]
     one, other = (tables.read(f["rankings"], "numbered_searches").drop_columns(split) for f in (at, whole))
     assert one.equals(other)
-    assert tables.read(at["log"], "searches").drop_columns(split).equals(
-        tables.read(whole["log"], "searches").drop_columns(split)
+    assert (
+        tables.read(at["log"], "searches")
+        .drop_columns(split)
+        .equals(tables.read(whole["log"], "searches").drop_columns(split))
     )
     assert tables.read(at["propensity"], "propensity").equals(tables.read(whole["propensity"], "propensity"))
 
@@ -93,14 +102,14 @@ def test_the_posterior_is_that_of_a_run_with_the_same_relevance_model(
     rows = WeightedRows.load(at["demand"], RELEVANCE)
     shrinkage = learning.shrinkage_of(Workspace.open(refreshed[0]).report("demand"))
     monkeypatch.setattr(relevance_prior, "fit", lambda *_, **__: rows.weights.astype(np.float64))
-    monkeypatch.setattr(learning.Posterior, "log_likelihoods", lambda *_: {shrinkage: 0.0})
+    monkeypatch.setattr(Posterior, "log_likelihoods", lambda *_: {shrinkage: 0.0})
     demand.write(tmp_path, at, CONFIG.demand, "unbiased", SILENT)
     one, other = (WeightedRows.load(folder, DEMAND) for folder in (at["demand"], tmp_path))
     np.testing.assert_array_equal(one.offsets, other.offsets)
     np.testing.assert_array_equal(one.values, other.values)
     np.testing.assert_allclose(one.weights, other.weights, rtol=1e-4)  # the run's EM starts elsewhere
-    own = [np.load(folder / f"{OWN}.npy") for folder in (at["demand"], tmp_path)]
-    np.testing.assert_allclose(*own, rtol=1e-4, atol=1e-6)
+    mine, theirs = (np.load(folder / f"{OWN}.npy") for folder in (at["demand"], tmp_path))
+    np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-6)
 
 
 def test_pairs_keep_their_relevance_under_their_new_numbers(
@@ -127,9 +136,7 @@ def test_pairs_keep_their_relevance_under_their_new_numbers(
 def lists_of(version: Path, texts: list[str], mode: str) -> dict[str, list[tuple[str, float]] | None]:
     index = Index.open(version)
     found = {text: index.lists.find(text, 10, mode) for text in texts}
-    return {
-        text: None if one is None else [(c.query, c.score) for c in one] for text, one in found.items()
-    }
+    return {text: None if one is None else [(c.query, c.score) for c in one] for text, one in found.items()}
 
 
 def test_lists_of_touched_texts_are_computed_and_others_are_copied(
@@ -160,9 +167,7 @@ def test_lists_of_touched_texts_are_computed_and_others_are_copied(
         assert either == texts
 
 
-def test_new_queries_with_rankings_become_suggestions(
-    days: Days, refreshed: tuple[Path, Refreshed]
-) -> None:
+def test_new_queries_with_rankings_become_suggestions(days: Days, refreshed: tuple[Path, Refreshed]) -> None:
     before, now = (Completer.open(path) for path in (days.workspace, refreshed[0]))
     known = set(tables.read(folders(days.workspace)["rankings"], "queries")["text"].to_pylist())
     counts = pc.value_counts(days.between(FIRST, FIRST + 1)["query"])
@@ -245,7 +250,9 @@ def test_never_builds_and_compares_only_and_the_same_command_may_promote_it_late
     assert again.candidate == done.candidate == current(workspace / ROOT).name
 
 
-def test_rollback_swaps_the_two_last_versions(days: Days, refreshed: tuple[Path, Refreshed], tmp_path: Path) -> None:
+def test_rollback_swaps_the_two_last_versions(
+    days: Days, refreshed: tuple[Path, Refreshed], tmp_path: Path
+) -> None:
     workspace = shutil.copytree(refreshed[0], tmp_path / "workspace")
     first, second = current(days.workspace / ROOT).name, refreshed[1].candidate
     assert roll_back(workspace) == (first, second)
@@ -271,14 +278,11 @@ def test_a_log_is_added_once(days: Days, refreshed: tuple[Path, Refreshed], tmp_
         refresh(workspace, [tmp_path / "part.parquet"])
 
 
-def test_a_full_run_is_due_after_many_refreshes(days: Days, refreshed: tuple[Path, Refreshed]) -> None:
+def test_a_full_run_is_due_after_many_refreshes(refreshed: tuple[Path, Refreshed]) -> None:
     assert refreshed[1].full_run_due == ""
-    from wayword.config import Config, RefreshConfig
-    from wayword.refresh.refresh import _due
-
     log = {"searches": 100, "added searches": 30, "refreshes": 3}
-    assert _due(log, Config(refresh=RefreshConfig(full_after=3))).startswith("3 refreshes")
-    assert _due(log, Config(refresh=RefreshConfig(full_share=0.3))).startswith("30%")
+    assert full_run_due(log, Config(refresh=RefreshConfig(full_after=3))).startswith("3 refreshes")
+    assert full_run_due(log, Config(refresh=RefreshConfig(full_share=0.3))).startswith("30%")
 
 
 # --- trouble
@@ -300,7 +304,9 @@ def test_two_refreshes_at_once_are_refused(days: Days, workspace: Path, tmp_path
 
 def test_other_context_columns_are_refused(days: Days, workspace: Path, tmp_path: Path) -> None:
     rows = days.between(FIRST, FIRST + 1)
-    pq.write_table(rows.append_column("device", pa.array(["phone"] * rows.num_rows)), tmp_path / "log.parquet")
+    pq.write_table(
+        rows.append_column("device", pa.array(["phone"] * rows.num_rows)), tmp_path / "log.parquet"
+    )
     with pytest.raises(LogError, match="has the context columns device; the workspace's log has none"):
         refresh(workspace, [tmp_path / "log.parquet"])
 

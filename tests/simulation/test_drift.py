@@ -67,7 +67,9 @@ def test_the_truth_is_that_of_the_last_day_and_clicks_follow_each_days_law(tmp_p
     log = pq.read_table(folder / "clicks.parquet")
     for day in (0, 1):
         searched = log.filter(pc.match_substring(log["time"], f"2026-01-0{day + 1}"))["query"]
-        share = {row["values"]: row["counts"] / len(searched) for row in pc.value_counts(searched).to_pylist()}
+        share = {
+            row["values"]: row["counts"] / len(searched) for row in pc.value_counts(searched).to_pylist()
+        }
         intents = drift.on(day).intents
         law = np.bincount(intents.query, intents.probability)
         found = [share.get(query.as_py(), 0.0) for query in world.queries]

@@ -62,7 +62,9 @@ def refresh(
     for line in done.lines:
         typer.echo(line)
     if done.decision.promoted:
-        typer.echo(f"Back to the version before: wayword refresh {shlex.quote(str(workspace))} --rollback", err=True)
+        typer.echo(
+            f"Back to the version before: wayword refresh {shlex.quote(str(workspace))} --rollback", err=True
+        )
 
 
 def _roll_back(workspace: Path, *, as_json: bool) -> None:

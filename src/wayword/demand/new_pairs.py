@@ -21,9 +21,7 @@ MOST = 0.95
 LEVELS = 64
 
 
-def relevance_of_new_pairs(
-    observations: Observations, relevance: Floats, known: NDArray[np.bool_]
-) -> Floats:
+def relevance_of_new_pairs(observations: Observations, relevance: Floats, known: NDArray[np.bool_]) -> Floats:
     """Fill the relevance of the pairs that are not `known`."""
     if known.all():
         return relevance
@@ -35,7 +33,9 @@ def relevance_of_new_pairs(
     queries, row = np.unique(observations.query[new], return_inverse=True)
     near = _nearest(observations, queries)
     shape = observations.queries, observations.documents
-    pattern = csr_array((np.ones(len(new)), (row, observations.document[new])), shape=(len(queries), shape[1]))
+    pattern = csr_array(
+        (np.ones(len(new)), (row, observations.document[new])), shape=(len(queries), shape[1])
+    )
     sums = [
         csr_array(near @ _matrix(observations, np.where(known, part, 0))).multiply(pattern).tocsr()
         for part in (relevance, base)

@@ -180,4 +180,3 @@ def _held_out(engine: Engine) -> pa.Table:
         ORDER BY i.context, chosen.search, c.document
         """
     )
-

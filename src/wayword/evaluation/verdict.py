@@ -44,7 +44,12 @@ POWER = 0.8
 """Probability of telling a difference, with the clicks that are said to be needed."""
 LEVEL = 0.95
 NOTHING = "No test search has a click, so nothing can be told. A longer log is needed."
-WORDS = {"popular": "most popular completion", "wayword": "Wayword", "logged": "what people typed", "current": "the current version"}
+WORDS = {
+    "popular": "most popular completion",
+    "wayword": "Wayword",
+    "logged": "what people typed",
+    "current": "the current version",
+}
 """Policies in sentences; others have their name."""
 NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 

@@ -96,12 +96,14 @@ class Content:
             "block": str(Path(config.block).resolve()) if config.block not in ("", ENGLISH) else config.block,
         }
         (folder / ABOUT).write_text(json.dumps(about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-        counts = {"queries": len(self.shown), "texts": len(listed.keys), "lists": 2 * listed.contexts.num_rows}
+        counts = {
+            "queries": len(self.shown),
+            "texts": len(listed.keys),
+            "lists": 2 * listed.contexts.num_rows,
+        }
         return {**counts, "copied lists": copied} if earlier else counts
 
-    def _lists(
-        self, kept: int, progress: Progress, earlier: EarlierLists | None
-    ) -> tuple[Lists, int]:
+    def _lists(self, kept: int, progress: Progress, earlier: EarlierLists | None) -> tuple[Lists, int]:
         """The lists of all contexts, mode after mode, and how many were copied."""
         listed, policy = self.listed, self.policy
         if earlier is None or not isinstance(policy, ListPolicy):
@@ -116,7 +118,9 @@ class Content:
         for number, mode in enumerate(MODES):
             of_mode, copied = taken[mode]
             n = int((~both).sum())
-            parts.append(merged(part(of_mode, both[copied]), part(made, slice(number * n, (number + 1) * n)), both))
+            parts.append(
+                merged(part(of_mode, both[copied]), part(made, slice(number * n, (number + 1) * n)), both)
+            )
         return Lists.joined(parts), len(MODES) * int(both.sum())
 
 

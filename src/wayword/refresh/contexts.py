@@ -30,10 +30,14 @@ def write(out: Path, at: Folders, before: Folders, config: PrefixConfig) -> Repo
     with tables_in(out) as engine:
         engine.load("numbered_searches", searches.filter(pa.array(~known)))
         clicked = tables.read(at["rankings"], "numbered_clicks", "search")
-        engine.load("numbered_clicks", clicked.filter(pa.array(np.isin(clicked["search"], searches["search"]))))
+        engine.load(
+            "numbered_clicks", clicked.filter(pa.array(np.isin(clicked["search"], searches["search"])))
+        )
         report = prefixes.build(engine, config, columns)
         engine.load("known", tables.read(before["contexts"], "contexts"))
-        same = " AND ".join(f"k.{name} IS NOT DISTINCT FROM c.{name}" for name in ["prefix", *map(engine.quote, columns)])
+        same = " AND ".join(
+            f"k.{name} IS NOT DISTINCT FROM c.{name}" for name in ["prefix", *map(engine.quote, columns)]
+        )
         number = report_of(before["contexts"])["distinct contexts"]
         engine.step(
             "numbers",

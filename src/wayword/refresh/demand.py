@@ -1,8 +1,8 @@
 """The demand with new clicks: the posterior of all counts, with the relevance model of the last full run.
 
-The relevance prior of a pair does not depend on its own clicks, so it stays; what the clicks on other pairs would change
-in it waits for the next full run. The posterior of every pair is computed anew, which takes a hundredth of the time of
-learning.
+The relevance prior of a pair does not depend on its own clicks, so it stays; what the clicks on other pairs would
+change in it waits for the next full run. The posterior of every pair is computed anew, which takes a small part of the
+time of learning.
 """
 
 from pathlib import Path

@@ -51,7 +51,9 @@ def write(
             )
         held_out = min(max(round(refresh.held_out * new), 1), new)
         added, clicks = _added(engine, held_out, config), _added_clicks(engine)
-        trained = engine.arrow(f"SELECT {_TRAINED} AS split FROM tested ORDER BY search", bound=_bound(config))
+        trained = engine.arrow(
+            f"SELECT {_TRAINED} AS split FROM tested ORDER BY search", bound=_bound(config)
+        )
     split = pc.replace_with_mask(
         earlier["split"].combine_chunks(), tested.combine_chunks(), trained["split"].combine_chunks()
     )
@@ -106,7 +108,9 @@ def _read(
             )
         )
         clicks.append(
-            engine.arrow(f"SELECT {number} AS file, search, document_id, rank, weight FROM clicks ORDER BY search")
+            engine.arrow(
+                f"SELECT {number} AS file, search, document_id, rank, weight FROM clicks ORDER BY search"
+            )
         )
     engine.load("read_searches", pa.concat_tables(searches, promote_options="permissive"))
     engine.load("read_clicks", pa.concat_tables(clicks, promote_options="permissive"))

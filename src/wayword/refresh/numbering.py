@@ -24,7 +24,11 @@ from wayword.store.stage import Folders, Report
 Integers = NDArray[np.int64]
 EXPLAINED = "clicks explained by the rankings"
 _NO_RANKINGS = pa.table(
-    {"raw_query": pa.array([], pa.string()), "document_id": pa.array([], pa.string()), "rank": pa.array([], pa.int32())}
+    {
+        "raw_query": pa.array([], pa.string()),
+        "document_id": pa.array([], pa.string()),
+        "rank": pa.array([], pa.int32()),
+    }
 )
 
 
@@ -50,7 +54,10 @@ def write(
         )
         for name, order in (("queries", "query"), ("documents", "document")):
             tables.save(engine, out, name, order)
-        query, document = moved(before, out, "queries", "text"), moved(before, out, "documents", "document_id")
+        query, document = (
+            moved(before, out, "queries", "text"),
+            moved(before, out, "documents", "document_id"),
+        )
         _save_rankings(engine, out, before, query, document)
         _save_log(engine, out, at["log"], before, pending, query, document)
     earlier = report_of(before)
@@ -119,7 +126,8 @@ def _universe(engine: Engine, before: Path) -> None:
         "queries",
         """SELECT CAST(row_number() OVER (ORDER BY text) - 1 AS INTEGER) AS query, * FROM (
              SELECT coalesce(o.text, n.text) AS text, coalesce(n.raw, o.raw) AS raw,
-                    coalesce(o.shown, n.shown) AS shown, coalesce(o.ranked, false) OR coalesce(n.ranked, false) AS ranked
+                    coalesce(o.shown, n.shown) AS shown,
+                    coalesce(o.ranked, false) OR coalesce(n.ranked, false) AS ranked
              FROM old_queries AS o FULL JOIN new_queries AS n ON n.text = o.text) AS every""",
     )
     engine.step(

@@ -71,16 +71,18 @@ class Refreshed:
             f"{n['new searches']:,} new searches with {n['new clicks']:,} clicks{known}; they touch "
             f"{n['touched queries']:,} of {n['queries']:,} queries. "
             f"{n['lists'] - n['copied lists']:,} of {n['lists']:,} lists were computed again.",
-            f"The newest {n['searches held out']:,} searches are held out of both versions; the next refresh learns from "
-            f"them. This one learned from the {n['searches held out before']:,} that were held out before.",
+            f"The newest {n['searches held out']:,} searches are held out of both versions; the next refresh learns "
+            f"from them. This one learned from the {n['searches held out before']:,} that were held out before.",
         ]
         if unranked:
             lines.append(
-                f"{unranked:,} clicks are of queries or documents without a ranking and teach nothing yet: get rankings of "
-                "these queries and give them with --rankings."
+                f"{unranked:,} clicks are of queries or documents without a ranking and teach nothing yet: get "
+                "rankings of these queries and give them with --rankings."
             )
         lines += [verdict.sentence] if verdict else []
-        what = "is current now" if self.decision.promoted else f"is not promoted; {self.current} stays current"
+        what = (
+            "is current now" if self.decision.promoted else f"is not promoted; {self.current} stays current"
+        )
         lines.append(f"The next version {self.candidate} {what}: {self.decision.reason}.")
         if not self.decision.promoted:
             lines.append(
@@ -88,7 +90,9 @@ class Refreshed:
                 "always."
             )
         if self.full_run_due:
-            lines.append(f"A full run is due, which learns all models anew (`wayword run`): {self.full_run_due}.")
+            lines.append(
+                f"A full run is due, which learns all models anew (`wayword run`): {self.full_run_due}."
+            )
         return lines
 
     def as_object(self) -> dict[str, Any]:
@@ -155,7 +159,7 @@ def refresh(
 
 
 def roll_back(workspace: Path | str) -> tuple[str, str]:
-    """Make the version current that was served before; return the names of the new and of the former current version."""
+    """Make the version current that was served before; return the names of the new and the former current version."""
     root = Workspace.open(workspace).path / ROOT
     earlier, served = versions.previous(root), versions.current(root).name
     if earlier is None:
@@ -211,7 +215,7 @@ def _refreshed(
     elif promote == "if-better":
         remove(candidate)
     current = candidate if decision.promoted else served
-    due = _due(report_of(at["log"]), settings)
+    due = full_run_due(report_of(at["log"]), settings)
     return Refreshed(decision, candidate.name, current.name, counts, due)
 
 
@@ -227,7 +231,9 @@ def stages(
     def follows(*tables: str) -> dict[str, Any]:
         return {**started, **settings.of_stage(*tables)}
 
-    shown = {ACCEPTANCE: _acceptance_stage(before, inputs, follows(), reporter)} if ACCEPTANCE in before else {}
+    shown = (
+        {ACCEPTANCE: _acceptance_stage(before, inputs, follows(), reporter)} if ACCEPTANCE in before else {}
+    )
     supplied = ("rankings", "contexts", "propensity", *shown)
 
     return {
@@ -282,7 +288,9 @@ def stages(
             after=(*supplied, "demand"),
             files=(corrections,) if corrections else (),
         ),
-        "estimates": Stage(follows("evaluation"), lambda new, _: _earlier_estimates(new, before["estimates"])),
+        "estimates": Stage(
+            follows("evaluation"), lambda new, _: _earlier_estimates(new, before["estimates"])
+        ),
     }
 
 
@@ -292,9 +300,7 @@ def _learned(at: Folders, before: Folders) -> completion.Learned:
     return completion.Learned.read(before["completion"], number, report_of(at["rankings"])["queries"])
 
 
-def _acceptance_stage(
-    before: Folders, inputs: Inputs, depends: dict[str, Any], reporter: Progress
-) -> Stage:
+def _acceptance_stage(before: Folders, inputs: Inputs, depends: dict[str, Any], reporter: Progress) -> Stage:
     return Stage(
         depends,
         lambda new, at: intentions.write(new, at, before, inputs.completions, reporter),
@@ -310,7 +316,9 @@ def _propensity(
     if config.source != "log":
         return propensity.write(new, at, config, given)
     table = tables.read(before["propensity"], "propensity")
-    ranks = pc.unique(pa.chunked_array([*_ranks(at["rankings"], "rankings"), *_ranks(at["rankings"], "numbered_clicks")]))
+    ranks = pc.unique(
+        pa.chunked_array([*_ranks(at["rankings"], "rankings"), *_ranks(at["rankings"], "numbered_clicks")])
+    )
     unknown = ranks.filter(pc.invert(pc.is_in(ranks, value_set=table["rank"].combine_chunks())))
     if len(unknown):
         raise LogError(
@@ -362,7 +370,7 @@ def _counts(at: Folders, touched: int) -> dict[str, int]:
     }
 
 
-def _due(log: Report, settings: Config) -> str:
+def full_run_due(log: Report, settings: Config) -> str:
     """Why a full run is due, or nothing."""
     share = log[new_searches.ADDED] / max(log["searches"], 1)
     if share >= settings.refresh.full_share:

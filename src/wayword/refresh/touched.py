@@ -1,4 +1,4 @@
-"""What new searches touch: queries with other counts, other rankings or none before, and the texts that lead to them."""
+"""What new searches touch: queries with other counts or rankings, or none before, and the texts that lead to them."""
 
 from pathlib import Path
 
@@ -52,7 +52,7 @@ def _facts(at: Folders, documents: NDArray[np.int64], queries: int) -> list[NDAr
         searched.astype(np.float64),
         np.bincount(issued[place[training[place]]], minlength=queries).astype(np.float64),
         np.bincount(query, minlength=queries).astype(np.float64),
-        np.bincount(query, weights=key, minlength=queries),
+        np.bincount(query, weights=key, minlength=queries).astype(np.float64),
     ]
 
 

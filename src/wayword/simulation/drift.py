@@ -1,8 +1,8 @@
 """A world that drifts: from day to day people want other documents.
 
 The logarithm of a document's popularity takes a normal step every day, whose standard deviation is the strength of the
-drift. A tenth of the documents are new: nobody wants them before the day that they appear, which is drawn uniformly from
-all days after the first. Queries, relevance and rankings stay as they are.
+drift. A tenth of the documents are new: nobody wants them before the day that they appear, which is drawn from all days
+after the first. Queries, relevance and rankings stay as they are.
 """
 
 from dataclasses import dataclass, replace

@@ -153,7 +153,9 @@ def write_world(
         else:
             searches = draw_searches(world, hits, examination, clicks, rng, draw_context, draw_swaps)
         names = Names(
-            world.queries, world.documents["document"].combine_chunks(), column.values if column else None,
+            world.queries,
+            world.documents["document"].combine_chunks(),
+            column.values if column else None,
             timed=drifting is not None,
         )
         if pages is not None:
@@ -196,7 +198,9 @@ class Names:
     def schema(self) -> pa.Schema:
         """The columns of the log."""
         more = {TIME: self.timed, PART: self.context_values is not None}
-        return pa.schema([*CLICKS_SCHEMA, *(pa.field(name, pa.string()) for name, has in more.items() if has)])
+        return pa.schema(
+            [*CLICKS_SCHEMA, *(pa.field(name, pa.string()) for name, has in more.items() if has)]
+        )
 
 
 @dataclass(frozen=True)

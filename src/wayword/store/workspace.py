@@ -37,7 +37,7 @@ from wayword.store.artefact import (
 )
 from wayword.store.stage import Stage
 
-FORMAT = 7
+FORMAT = 8
 MANIFEST = "manifest.json"
 ARTEFACTS = "artefacts"
 _NAME = re.compile(r"([a-z][a-z0-9_@.]*)-[0-9a-f]{16}")

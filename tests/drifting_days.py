@@ -43,7 +43,9 @@ class Days:
 
     def new_rankings(self, path: Path, start: int, end: int) -> Path:
         """Write the rankings of queries that these days have and none before."""
-        now, before = (pc.unique(part["query"]) for part in (self.between(start, end), self.between(0, start)))
+        now, before = (
+            pc.unique(part["query"]) for part in (self.between(start, end), self.between(0, start))
+        )
         return self.rankings_of(path, now.filter(pc.invert(pc.is_in(now, value_set=before))))
 
     def next_day(self, folder: Path, day: int = FIRST) -> tuple[list[Path], list[Path]]:
