@@ -12,7 +12,7 @@ import pytest
 from drifting_days import CONFIG, DAYS, FIRST, Days
 from runs import hashes
 from wayword.completion.popular import popularity
-from wayword.config import Config, RefreshConfig
+from wayword.config import Config, IndexConfig, RefreshConfig
 from wayword.demand import learning, relevance_prior
 from wayword.demand import stage as demand
 from wayword.demand.artefact import DEMAND, OWN, RELEVANCE
@@ -23,11 +23,13 @@ from wayword.index import versions
 from wayword.index.build import build
 from wayword.index.index import Index
 from wayword.index.versions import ROOT, current
+from wayword.logs.splits import SPLITS
 from wayword.pipeline import evaluate, run
 from wayword.progress import SILENT
 from wayword.refresh.refresh import Refreshed, full_run_due, refresh, roll_back
 from wayword.request import MODES
 from wayword.serving.completer import Completer
+from wayword.store.artefact import report_of
 from wayword.store.compressed_rows import WeightedRows
 from wayword.store.workspace import Workspace, building
 
@@ -93,6 +95,15 @@ def test_counts_and_rankings_are_those_of_a_run_on_all_searches(
         .equals(tables.read(whole["log"], "searches").drop_columns(split))
     )
     assert tables.read(at["propensity"], "propensity").equals(tables.read(whole["propensity"], "propensity"))
+    for stage in ("log", "rankings"):
+        said, expected = report_of(at[stage]), report_of(whole[stage])
+        same = [name for name in expected if not name.startswith("searches for ")]
+        assert {name: said[name] for name in same} == {name: expected[name] for name in same}
+    splits = pc.value_counts(tables.read(at["log"], "searches")["split"]).to_pylist()
+    said = report_of(at["log"])
+    assert {row["values"]: row["counts"] for row in splits} == {
+        split: said[f"searches for {split}"] for split in SPLITS
+    }
 
 
 def test_the_posterior_is_that_of_a_run_with_the_same_relevance_model(
@@ -248,6 +259,16 @@ def test_never_builds_and_compares_only_and_the_same_command_may_promote_it_late
     again = refresh(workspace, *files)
     assert again.decision.promoted
     assert again.candidate == done.candidate == current(workspace / ROOT).name
+
+
+def test_the_settings_of_the_current_version_stay(days: Days, workspace: Path, tmp_path: Path) -> None:
+    served, _ = build(Workspace.open(workspace), IndexConfig(kept=13, min_results=2))
+    (log,), (rankings,) = days.next_day(tmp_path)
+    done = refresh(workspace, [log], [rankings], promote="always")
+    version = current(workspace / ROOT)
+    assert version.name == done.candidate != served.name
+    assert report_of(version)["settings"] == report_of(served)["settings"]
+    assert Index.open(version).about["kept"] == 13
 
 
 def test_rollback_swaps_the_two_last_versions(

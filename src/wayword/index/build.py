@@ -45,6 +45,8 @@ from wayword.store.workspace import Workspace, digest
 
 USED = ("log", "rankings", "contexts", "demand", "completion")
 """The stages that every index is made from."""
+SETTINGS = "settings"
+"""In the report of a version: the settings that it was built with."""
 MAX_CONTEXTS = 2_000_000
 """Maximum number of logged contexts (with context values) that get a precomputed list; the others are computed live."""
 
@@ -136,6 +138,7 @@ def _write(
     report = content.write(folder, config, progress, earlier)
     return {
         **report,
+        SETTINGS: msgspec.to_builtins(config),
         "stages": {stage: workspace.manifest["stages"][stage] for stage in USED},
         "withheld queries": int((queries.private | ~queries.showable).sum()),
         **{f"withheld: {reason}": n for reason, n in queries.withheld.items()},

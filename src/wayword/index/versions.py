@@ -179,6 +179,14 @@ def _locked(root: Path) -> Iterator[None]:
         yield
 
 
+def discard(root: Path, version: str) -> None:
+    """Remove a version that is not served."""
+    with _locked(root):
+        if not _is_current(root, version):
+            remove(root / version)
+            integrity.forget(root / version)
+
+
 def prune(root: Path, keep: int) -> None:
     """Remove the oldest versions but for the current one, the one before it, and as many as are kept."""
     with _locked(root):

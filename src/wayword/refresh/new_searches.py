@@ -18,7 +18,7 @@ from wayword.engines.tables import tables_in
 from wayword.errors import LogError
 from wayword.logs import log
 from wayword.logs.columns import CONTEXT
-from wayword.logs.splits import threshold
+from wayword.logs.splits import SPLITS, threshold
 from wayword.logs.stage import SEARCH_COLUMNS, context_columns
 from wayword.store.artefact import report_of
 from wayword.store.input_file import InputFile
@@ -67,11 +67,21 @@ def write(
         "new searches": new,
         "new clicks": clicks.num_rows,
         "searches known already": read - new,
-        "searches for test": held_out,
+        "searches with a click": report["searches with a click"]
+        + pc.count_distinct(clicks["search"]).as_py(),
+        **_of_splits(split, added["split"]),
         "searches held out before": trained.num_rows,
         PARTS: [*report.get(PARTS, ()), *(file.digest for file in files)],
         ADDED: report.get(ADDED, 0) + new,
         REFRESHES: report.get(REFRESHES, 0) + 1,
+    }
+
+
+def _of_splits(*parts: pa.Array | pa.ChunkedArray) -> dict[str, int]:
+    """The number of searches of each split."""
+    return {
+        f"searches for {split}": sum(pc.sum(pc.equal(part, split)).as_py() or 0 for part in parts)
+        for split in SPLITS
     }
 
 

@@ -23,6 +23,12 @@ from wayword.store.stage import Folders, Report
 
 Integers = NDArray[np.int64]
 EXPLAINED = "clicks explained by the rankings"
+ADDED_UP = (
+    "mismatched clicks",
+    "clicks that their own query does not return in the rankings",
+    "clicks from another form of their query with other results",
+)
+"""Counts of clicks that are joined once. Those without a ranking are counted anew, as they are joined again."""
 _NO_RANKINGS = pa.table(
     {
         "raw_query": pa.array([], pa.string()),
@@ -63,8 +69,8 @@ def write(
     earlier = report_of(before)
     return {
         **{name: tables.read(out, name).num_rows for name in ("queries", "documents", "rankings")},
-        **joined,
-        EXPLAINED: earlier[EXPLAINED] + joined[EXPLAINED],
+        **{name: n + (earlier[name] if name in ADDED_UP else 0) for name, n in joined.items()},
+        EXPLAINED: tables.read(out, "numbered_clicks", "search").num_rows,
         "queries with other rankings": answered,
     }
 

@@ -16,12 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from wayword.completion import stage as completion
-from wayword.config import Config, PropensityConfig
+from wayword.config import Config, IndexConfig, PropensityConfig
 from wayword.demand.artefact import RELEVANCE
 from wayword.engines import tables
 from wayword.errors import ConfigError, LogError, WorkspaceError
 from wayword.index import versions
-from wayword.index.build import USED
+from wayword.index.build import SETTINGS, USED
 from wayword.index.build import build as build_index
 from wayword.index.versions import ROOT
 from wayword.progress import SILENT, Progress
@@ -29,7 +29,7 @@ from wayword.propensity import stage as propensity
 from wayword.refresh import contexts, demand, intentions, new_searches, numbering
 from wayword.refresh.comparison import Decision, compare_versions
 from wayword.refresh.touched import earlier_lists, touched_queries
-from wayword.store.artefact import RECEIPT, remove, report_of
+from wayword.store.artefact import RECEIPT, report_of
 from wayword.store.input_file import InputFile
 from wayword.store.stage import Folders, Report, Stage
 from wayword.store.workspace import Build, Workspace, building
@@ -202,8 +202,9 @@ def _refreshed(
         candidate, decision = served, Decision(True, "it had been promoted before")
     else:
         reporter.begin("index")
-        earlier = earlier_lists(opened, served, before, at, touched)
-        candidate, _ = build_index(made, settings.index, reporter, current=False, earlier=earlier)
+        config = _index_settings(served, settings)
+        earlier = earlier_lists(opened, served, config, before, at, touched)
+        candidate, _ = build_index(made, config, reporter, current=False, earlier=earlier)
         reporter.end("index", reused=False, seconds=0.0)
         decision = Decision.of(compare_versions(at, candidate, served, settings), promote)
     counts |= {name: n for name, n in report_of(candidate).items() if name in ("lists", "copied lists")}
@@ -213,7 +214,7 @@ def _refreshed(
         build.finish(settings.saved())
         versions.prune(root, settings.index.versions)
     elif promote == "if-better":
-        remove(candidate)
+        versions.discard(root, candidate.name)
     current = candidate if decision.promoted else served
     due = full_run_due(report_of(at["log"]), settings)
     return Refreshed(decision, candidate.name, current.name, counts, due)
@@ -347,6 +348,12 @@ def _earlier_estimates(new: Path, before: Path) -> Report:
             shutil.copyfile(file, new / file.name)
     left_out = ("impressions", *PAPER)
     return {**report, "after": [stage for stage in report["after"] if stage not in left_out]}
+
+
+def _index_settings(served: Path, settings: Config) -> IndexConfig:
+    """The settings with which the current version was built: `wayword index --config` may have given others."""
+    known = report_of(served).get(SETTINGS)
+    return settings.index if known is None else msgspec.convert(known, IndexConfig)
 
 
 def _built_from(version: Path, made: Workspace) -> bool:

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from wayword.completion.popular import popularity
+from wayword.config import IndexConfig
 from wayword.engines import tables
 from wayword.errors import WorkspaceError
 from wayword.index.build import USED
@@ -57,7 +58,12 @@ def _facts(at: Folders, documents: NDArray[np.int64], queries: int) -> list[NDAr
 
 
 def earlier_lists(
-    workspace: Workspace, current: Path, before: Folders, at: Folders, touched: NDArray[np.bool_]
+    workspace: Workspace,
+    current: Path,
+    config: IndexConfig,
+    before: Folders,
+    at: Folders,
+    touched: NDArray[np.bool_],
 ) -> EarlierLists | None:
     """The lists of the current version that can be copied; None unless it was built from the workspace as it is."""
     known = report_of(current).get("stages", {})
@@ -67,7 +73,7 @@ def earlier_lists(
         index = Index.open(current)
     except WorkspaceError:
         return None
-    if index.about["policy"] != "wayword" or index.about["kept"] != workspace.config.index.kept:
+    if index.about["policy"] != "wayword" or index.about["kept"] != config.kept:
         return None
     texts = tables.read(at["rankings"], "queries")["text"].to_pylist()
     changed = [texts[query] for query in np.flatnonzero(touched).tolist()]
