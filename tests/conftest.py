@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+import drifting_days
+from drifting_days import Days
 from runs import Made, make
 from shop import Shop, open_shop
 from wayword.engines import Engine
 from wayword.engines.duck import DuckDB
+from wayword.refresh.refresh import Refreshed, refresh
 from wayword.simulation.simulate import simulate
 
 if TYPE_CHECKING:
@@ -34,6 +37,20 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
     """A run on the log of a small world whose law is known."""
     return open_shop(tmp_path_factory.mktemp("shop"))
+
+
+@pytest.fixture(scope="session")
+def days(tmp_path_factory: pytest.TempPathFactory) -> Days:
+    """A log of some days in which what people want changes, and a workspace of the first of them."""
+    return drifting_days.make(tmp_path_factory.mktemp("days"))
+
+
+@pytest.fixture(scope="session")
+def refreshed(days: Days, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Refreshed]:
+    """The workspace after a refresh with the next day, and what it said."""
+    folder = tmp_path_factory.mktemp("refreshed")
+    workspace = days.copy(folder / "workspace")
+    return workspace, refresh(workspace, *days.next_day(folder))
 
 
 @pytest.fixture(scope="session")

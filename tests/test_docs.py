@@ -19,6 +19,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 COMMANDS = (
     "simulate",
     "run",
+    "refresh",
     "ubi",
     "import",
     "acceptance",
@@ -276,3 +277,10 @@ def test_the_page_of_licences_is_that_of_the_installed_packages_and_none_is_unde
         offered = re.split(r" OR |[()]", licence)
         assert not all(re.search("GPL|General Public", one) for one in offered if one.strip(" AND")), name
         assert licence != "not declared", name
+
+
+def test_the_example_of_refresh_gives_what_the_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert check_examples(ROOT / "docs/refresh.md") == 14

@@ -225,6 +225,17 @@ class IndexConfig(Table, frozen=True):
     """Number of versions of the index that are kept, with the current one."""
 
 
+class RefreshConfig(Table, frozen=True):
+    """[refresh]: new searches in a finished workspace."""
+
+    held_out: Annotated[float, Meta(ge=0.01, le=0.9)] = 0.2
+    """Share of the new searches, the newest ones, on which the next version is compared with the current one."""
+    full_after: TenThousand = 30
+    """Number of refreshes after which a full run is due: it renews the models, which a refresh leaves as they are."""
+    full_share: Share = 0.5
+    """A full run is also due when refreshes have added this share of the log's searches."""
+
+
 class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """All tables of `wayword.toml`."""
 
@@ -240,6 +251,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     ranker: RankerConfig = RankerConfig()
     evaluation: EvaluationConfig = EvaluationConfig()
     index: IndexConfig = IndexConfig()
+    refresh: RefreshConfig = RefreshConfig()
 
     @classmethod
     def load(cls, path: Path | str | None) -> "Config":

@@ -69,7 +69,7 @@ class Case:
     @property
     def members(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Probability, acceptance and gain, strict people apart."""
-        kinds = [self.accepted, np.eye(*self.accepted.shape)][: 1 + (self.strict > 0)]
+        kinds: list[NDArray[np.floating]] = [self.accepted, np.eye(*self.accepted.shape)][: 1 + (self.strict > 0)]
         probability = np.concatenate(
             [self.people[0].astype(np.float64), self.strict * self.probability.astype(np.float64)]
         )[: len(kinds) * len(self.probability)]

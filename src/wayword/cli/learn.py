@@ -54,6 +54,17 @@ def simulate(
             "search showed (impressions.parquet).",
         ),
     ] = None,
+    drift: Annotated[
+        float | None,
+        typer.Option(
+            metavar="STRENGTH",
+            help="What people want changes from day to day: the log has a column `time`, the popularity of a document "
+            "takes a step of this size every day, such as 0.2, and new documents appear.",
+        ),
+    ] = None,
+    days: Annotated[
+        int | None, typer.Option(min=1, help="With --drift: number of days of the log. [default: 14]")
+    ] = None,
     people: Annotated[
         str | None,
         typer.Option(
@@ -84,6 +95,8 @@ def simulate(
 
     With impressions from which propensities can be estimated: `wayword simulate packages --swaps 0.3 --out data`
 
+    Fourteen days in which what people want changes: `wayword simulate packages --drift 0.2 --out data`
+
     With people who type and take suggestions: `wayword simulate packages --people lenient --out data`
 
     The paper's data: `wayword simulate xmc:LF-AmazonTitles-1.3M --ranker pecos --clicks 3842425 --out data`
@@ -98,16 +111,18 @@ def simulate(
     }
     if people is not None:
         _refuse(
-            {"--clicks": clicks, "--part": part, "--swaps": swaps},
+            {"--clicks": clicks, "--part": part, "--swaps": swaps, "--drift": drift, "--days": days},
             "cannot be used with --people; leave it out",
         )
         shown = LISTS_SHOWN if lists_shown is None else lists_shown
         _simulate_people(world, people=people, lists_shown=shown, lists=lists, **options)
         return
     _refuse({"--lists-shown": lists_shown, "--lists": lists}, "needs --people KIND")
+    if drift is None:
+        _refuse({"--days": days}, "needs --drift STRENGTH")
     from wayword.pipeline import simulate as simulate_world
     from wayword.progress import Bars
-    from wayword.simulation.simulate import FACTS
+    from wayword.simulation.simulate import DAYS, FACTS
 
     with Bars(stderr()).shown() as bars, bars.stage("simulate"):
         simulate_world(
@@ -115,6 +130,8 @@ def simulate(
             clicks=CLICKS if clicks is None else clicks,
             part=part,
             swaps=swaps,
+            drift=drift,
+            days=DAYS if days is None else days,
             progress=bars,
             **options,
         )

@@ -12,6 +12,7 @@ from wayword.cli.evaluate import evaluate
 from wayword.cli.import_log import import_log
 from wayword.cli.learn import demo, reproduce, run, simulate
 from wayword.cli.propensity import propensity
+from wayword.cli.refresh import refresh
 from wayword.cli.report import report
 from wayword.cli.serve import export, index, serve
 from wayword.cli.settings import config
@@ -20,6 +21,7 @@ from wayword.cli.ubi import ubi
 COMMANDS = (
     simulate,
     run,
+    refresh,
     ubi,
     acceptance,
     evaluate,

@@ -42,12 +42,12 @@ def write(out: Path, at: Folders, completions: InputFile, progress: Progress) ->
     searches = tables.read(at["rankings"], "numbered_searches").select(["search", "search_id", "split"])
     logged = searches.filter(pc.not_equal(searches["split"], "test"))["search_id"].combine_chunks()
     with tables_in(out) as engine:
-        universe = _universe(engine, at)
+        universe = universe_before_demand(engine, at)
         lists = training_lists(engine, at, completions, universe.texts)
     issued = universe.retriever.popularity
     learned = learn(lists, universe, issued, logged, progress)
     learned.model.save(out / MODEL, learned.details())
-    pq.write_table(_numbered(learned, searches), out / f"{INTENDED}.parquet", compression="zstd")
+    pq.write_table(numbered(learned, searches), out / f"{INTENDED}.parquet", compression="zstd")
     return _report(learned)
 
 
@@ -62,7 +62,7 @@ def training_lists(engine: Engine, at: Folders, completions: InputFile, texts: S
     return lists.of_sessions(~tested.to_numpy(zero_copy_only=False))
 
 
-def _universe(engine: Engine, at: Folders) -> Universe:
+def universe_before_demand(engine: Engine, at: Folders) -> Universe:
     """The queries of the log, before their demand is known: as if people wanted what each page shows, by p[rank]."""
     queries, documents = (tables.read(at["rankings"], name) for name in ("queries", "documents"))
     tables.fetch(engine, at["rankings"], "rankings")
@@ -93,7 +93,7 @@ def _universe(engine: Engine, at: Folders) -> Universe:
     return Universe.of(retriever, suggested)
 
 
-def _numbered(learned: LearnedAcceptance, searches: pa.Table) -> pa.Table:
+def numbered(learned: LearnedAcceptance, searches: pa.Table) -> pa.Table:
     """The posterior with the numbers of the log's searches; searches of other logs are left out."""
     table = intended_queries(learned.data, learned.fit)
     place = pc.index_in(

@@ -31,8 +31,8 @@ def popularity(
     from a list counts for the queries that it may have intended, by their probabilities. If not `weighted`, searches
     are counted; so they are without a half-life, where probabilities are rounded.
     """
-    ranked = tables.read(rankings, "queries")["ranked"].to_numpy(zero_copy_only=False)
-    searches = tables.read(rankings, "numbered_searches").select(["search", "split", "query", "recency"])
+    ranked = tables.read(rankings, "queries", "ranked")["ranked"].to_numpy(zero_copy_only=False)
+    searches = tables.read(rankings, "numbered_searches", "search", "split", "query", "recency")
     chosen = searches.filter(pc.is_in(searches["split"], value_set=pa.array(splits)))
     if not weighted:
         chosen = chosen.set_column(3, "recency", pa.array(np.ones(chosen.num_rows)))

@@ -5,7 +5,7 @@ columns; and for the lists that are served, the queries as suggestions, the acce
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from wayword.completion import acceptance_stage, keystroke_value, list_policy_io, retriever_io, variants_table
-from wayword.completion.acceptance import PRIOR, Acceptance
+from wayword.completion.acceptance import MODEL, PRIOR, Acceptance
 from wayword.completion.acceptance_data import Universe
 from wayword.completion.acceptance_learning import refit
 from wayword.completion.availability import available_documents
@@ -26,7 +26,7 @@ from wayword.completion.popular import INTENDED, PopularRetriever, popularity
 from wayword.completion.prefix_matcher import PrefixMatcher
 from wayword.completion.sparse_topk import DemandGraph
 from wayword.completion.suggested_queries import SuggestedQueries, pages_by_rank
-from wayword.completion.survival import with_survival
+from wayword.completion.survival import LONGEST, with_survival
 from wayword.completion.variants import Variants
 from wayword.config import CompletionConfig, PrefixConfig
 from wayword.demand.artefact import EARLY
@@ -36,6 +36,8 @@ from wayword.logs import contexts_stage
 from wayword.logs.contexts import PREFIX
 from wayword.logs.prefixes import table_of_cuts
 from wayword.progress import Progress
+from wayword.store.arrays import load_array
+from wayword.store.artefact import report_of
 from wayword.store.compressed_rows import WeightedRows
 from wayword.store.input_file import InputFile
 from wayword.store.stage import Folders, Report, threads
@@ -43,8 +45,34 @@ from wayword.store.stage import Folders, Report, threads
 STEPS = 4
 VARIANTS = "variants.parquet"
 """The queries that are shown as another, for people to read and correct."""
+_USED = ("search", "search_id", "split", "prefix", "query")
+"""The columns of the numbered searches that this stage reads."""
 DEFAULT_KEYSTROKE_VALUE = 0.8
 """The keystroke value where there are no held-out searches to choose it."""
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What the stage learned before, from which `wayword refresh` goes on."""
+
+    context: Mapping[str, float]
+    """The strengths of context columns."""
+    acceptance: Acceptance
+    keystroke_value: float
+    survival: NDArray[np.float32]
+    """See `survival`. Nobody has left on the way to a query that was not known."""
+
+    @classmethod
+    def read(cls, folder: Path, number: NDArray[np.int64], queries: int) -> "Learned":
+        """Read it from an artefact; `number` has the present number of each of its queries, of which there are
+        `queries` now."""
+        report = report_of(folder)
+        known = load_array(folder / list_policy_io.SURVIVAL, np.float32, shape=(len(number), LONGEST))
+        survival = np.ones((queries, LONGEST), np.float32)
+        survival[number] = known
+        return cls(
+            report["context"], Acceptance.load(folder / MODEL), float(report["keystroke value"]), survival
+        )
 
 
 def write(
@@ -56,18 +84,20 @@ def write(
     acceptance: InputFile | None = None,
     corrections: InputFile | None = None,
     completions: InputFile | None = None,
+    learned: Learned | None = None,
     progress: Progress,
 ) -> Report:
     """Fill `out`; see the top of the file.
 
     `acceptance` is a file of `Acceptance.save`, `corrections` one of `variants_table.read_corrections`, `completions`
-    one of lists shown.
+    one of lists shown. With what was `learned` before, nothing is learned anew.
     """
     texts = tables.read(at["rankings"], "queries")["text"].to_pylist()
     contexts = contexts_stage.load(at["contexts"])
     graph, own_utility = retriever_io.load_graph(at["demand"], len(texts))
     with tables_in(out) as engine:
-        tables.fetch(engine, at["rankings"], "numbered_searches", "numbered_clicks", "rankings")
+        engine.load("numbered_searches", tables.read(at["rankings"], "numbered_searches", *_USED))
+        tables.fetch(engine, at["rankings"], "numbered_clicks", "rankings")
         tables.fetch(engine, at["contexts"], "instances")
         tables.fetch(engine, at["propensity"], "propensity")
         if "acceptance" in at:
@@ -105,8 +135,8 @@ def write(
             **context,
         )
 
-    strengths: dict[str, float] = {}
-    if clicks and (at["demand"] / EARLY).exists():
+    strengths: Mapping[str, float] = learned.context if learned else {}
+    if clicks and not learned and (at["demand"] / EARLY).exists():
         early, early_utility = retriever_io.load_graph(at["demand"], len(texts), EARLY)
         strengths = choose(
             clicks, early.exposure, lambda context: assemble(early, early_utility, context, early_counts)
@@ -125,14 +155,19 @@ def write(
     pq.write_table(variants_table.as_table(texts, variants, issued), out / VARIANTS)
     suggested = SuggestedQueries.of(texts, matcher.spelling, pages, issued, variants)
     model = PRIOR
-    if acceptance:
+    if learned:
+        model = learned.acceptance
+    elif acceptance:
         model = Acceptance.load(acceptance.opened)
     elif lists:
         model = refit(lists, Universe.of(retriever, suggested), counted)
     policy = ListPolicy(retriever, suggested, model, DEFAULT_KEYSTROKE_VALUE)
-    validated = replace(policy, retriever=assemble(graph, own_utility, context, early_counts))
-    value, tried = _keystroke_value(validated, config, held_out)
-    list_policy_io.save(with_survival(replace(policy, keystroke_value=value)), out)
+    value, tried = learned.keystroke_value if learned else 0.0, dict[str, float]()
+    if not learned:
+        validated = replace(policy, retriever=assemble(graph, own_utility, context, early_counts))
+        value, tried = _keystroke_value(validated, config, held_out)
+    policy = replace(policy, keystroke_value=value)
+    list_policy_io.save(replace(policy, survival=learned.survival) if learned else with_survival(policy), out)
     return {
         "context": strengths,
         "queries shown as another": int((variants.shown_as != np.arange(len(texts))).sum()),

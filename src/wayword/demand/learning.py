@@ -8,6 +8,7 @@ known to the model that is validated on them.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,8 @@ from wayword.progress import Progress
 
 STEPS = 8
 """Steps of progress that are reported; the last is the caller's."""
+UNVALIDATED = Shrinkage(3.0)
+"""The shrinkage where there are no held-out clicks to choose it."""
 EARLY_MODELS, EARLY_ROUNDS = 2, 80
 """The fit that chooses settings averages fewer models of fewer trees: it compares settings with each other only."""
 
@@ -41,6 +44,8 @@ class Learned:
     demand: Floats
     query_rate: Floats
     report: Mapping[str, object]
+    relevance: Floats
+    """The relevance prior of each pair."""
     early: "Learned | None" = None
 
 
@@ -75,7 +80,7 @@ class Evidence:
 def from_judgments(data: TrainingData, observations: Observations) -> Learned:
     """Graded judgments are the demand; nothing is learned."""
     gains = observations.clicks(data.clicks_of("retriever", "ranker"))
-    return Learned(gains, np.zeros(observations.queries), {})
+    return Learned(gains, np.zeros(observations.queries), {}, np.zeros(len(observations)))
 
 
 def from_clicks(
@@ -93,7 +98,7 @@ def from_clicks(
     searches = data.searches_of("retriever", "ranker")
     evidence = Evidence.of(observations, clicks, searches, similarity, seed=seed, threads=threads)
     progress.advance(3, STEPS)
-    relevance, shrinkage = evidence.relevance, Shrinkage(3.0)
+    relevance, shrinkage = evidence.relevance, UNVALIDATED
     first, report = None, dict[str, object]()
     early_clicks, early_recency = _clicks(observations, data, "retriever")
     if data.held_out.num_rows and early_clicks.any():
@@ -112,10 +117,10 @@ def from_clicks(
         progress.advance(5, STEPS)
         validation = early.log_likelihoods(observations, observations.clicks(data.clicks_of("ranker")))
         relevance, shrinkage = early.relevance, max(validation, key=lambda choice: validation[choice])
-        first = Learned(early.demand(observations, shrinkage), early.query_rate, {})
+        first = Learned(early.demand(observations, shrinkage), early.query_rate, {}, early.relevance)
         report = {
-            "shrinkage": _as_json(shrinkage),
-            "validation": [{**_as_json(choice), "likelihood": v} for choice, v in validation.items()],
+            "shrinkage": as_json(shrinkage),
+            "validation": [{**as_json(choice), "likelihood": v} for choice, v in validation.items()],
         }
     final = fit_posterior(
         evidence.features,
@@ -127,7 +132,21 @@ def from_clicks(
         seed=seed,
         threads=threads,
     )
-    return Learned(final.demand(observations, shrinkage), final.query_rate, report, first)
+    demand = final.demand(observations, shrinkage)
+    return Learned(demand, final.query_rate, report, final.relevance, first)
+
+
+def from_relevance(
+    data: TrainingData, observations: Observations, relevance: Floats, shrinkage: Shrinkage
+) -> Learned:
+    """The posterior of other clicks with a relevance prior and a shrinkage that were learned before."""
+    clicks = observations.clicks(data.clicks_of("retriever", "ranker"))
+    searches = data.searches_of("retriever", "ranker")
+    rate = initial_query_rate(observations, clicks, searches)
+    for _ in range(2):
+        rate = update_query_rate(observations, clicks, searches, relevance, rate)
+    demand = Posterior(clicks, relevance, rate).demand(observations, shrinkage)
+    return Learned(demand, rate, {"shrinkage": as_json(shrinkage)}, relevance)
 
 
 def fit_posterior(
@@ -160,5 +179,18 @@ def _clicks(observations: Observations, data: TrainingData, *splits: str) -> tup
     return observations.clicks(clicked), observations.clicks(clicked, of="recency")
 
 
-def _as_json(shrinkage: Shrinkage) -> dict[str, float | str]:
+def as_json(shrinkage: Shrinkage) -> dict[str, float | str]:
+    """Plain values, for a report."""
     return {"shape": "pooled" if shrinkage.shape == POOLED else shrinkage.shape, "unseen": shrinkage.unseen}
+
+
+def shrinkage_of(report: Mapping[str, Any]) -> Shrinkage:
+    """The shrinkage that a report names; a log without held-out clicks has the one that `from_clicks` takes then.
+
+    >>> shrinkage_of({"shrinkage": {"shape": "pooled", "unseen": 1.5}}), shrinkage_of({})
+    (Shrinkage(shape=inf, unseen=1.5), Shrinkage(shape=3.0, unseen=1.0))
+    """
+    known = report.get("shrinkage")
+    if known is None:
+        return UNVALIDATED
+    return Shrinkage(POOLED if known["shape"] == "pooled" else float(known["shape"]), float(known["unseen"]))

@@ -13,15 +13,18 @@ number of threads.
 """
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 import numpy as np
-import xgboost as xgb
 from numpy.typing import NDArray
 
 from wayword.demand.features import monotone_constraints
 from wayword.demand.observations import Floats, Observations
 from wayword.demand.sampling import sample_pairs
 from wayword.numba_jit import compiled
+
+if TYPE_CHECKING:  # importing XGBoost takes long, and who does not train needs none
+    import xgboost as xgb
 
 HELD_OUT = 0.15
 """Share of the queries that early stopping uses."""
@@ -67,6 +70,8 @@ def fit(
     threads: int = 1,
 ) -> Floats:
     """ρ of every pair: the mean of several models. `features` is pairs × features (see `features`)."""
+    import xgboost as xgb
+
     clicked, examination = clicks > 0, observations.examination(query_rate)
     if not clicked[observations.current_propensity > 0].any():
         return np.zeros(len(observations))
@@ -101,15 +106,17 @@ def fit(
         return _predict(features, list(pool.map(train, range(models))), pool)
 
 
-def _binned(features: Singles) -> xgb.QuantileDMatrix:
+def _binned(features: Singles) -> "xgb.QuantileDMatrix":
     """The features in quantile bins, whose bounds come from every n-th row: finding them is slower than using them."""
+    import xgboost as xgb
+
     step = max(len(features) // SKETCHED, 1)
     options = {"nthread": 1, "max_bin": TREES["max_bin"]}
     bins = xgb.QuantileDMatrix(features[::step], **options)
     return bins if step == 1 else xgb.QuantileDMatrix(features, ref=bins, **options)
 
 
-def _predict(features: NDArray[np.floating], models: list[xgb.Booster], pool: ThreadPoolExecutor) -> Floats:
+def _predict(features: NDArray[np.floating], models: "list[xgb.Booster]", pool: ThreadPoolExecutor) -> Floats:
     """The mean probability of the models for every pair, block by block."""
     shares = np.zeros(len(features))
 
@@ -143,11 +150,11 @@ class Likelihood:
         self._training = np.where(held_out, 0.0, weight)
         self._validation = np.where(held_out, weight, 0.0) if held_out.any() else weight
 
-    def gradient(self, margin: NDArray[np.floating], _: xgb.DMatrix) -> tuple[Singles, Singles]:
+    def gradient(self, margin: NDArray[np.floating], _: "xgb.DMatrix") -> tuple[Singles, Singles]:
         """First derivatives by the margin, and the expected second derivatives (Fisher information)."""
         return _gradient(margin, self._clicked, self._examination, self._training)
 
-    def loss(self, margin: NDArray[np.floating], _: xgb.DMatrix) -> tuple[str, float]:
+    def loss(self, margin: NDArray[np.floating], _: "xgb.DMatrix") -> tuple[str, float]:
         """The mean negative log-likelihood."""
         return "loss", _loss(margin, self._clicked, self._examination, self._validation)
 

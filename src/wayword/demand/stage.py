@@ -10,9 +10,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from wayword.config import DemandConfig
-from wayword.demand.artefact import DEMAND, EARLY, EXPOSURE, OWN
+from wayword.demand.artefact import DEMAND, EARLY, EXPOSURE, OWN, RELEVANCE
 from wayword.demand.learning import STEPS, Learned, from_clicks, from_judgments
-from wayword.demand.observations import Observations
+from wayword.demand.observations import Floats, Observations
 from wayword.demand.training_data import read
 from wayword.engines.tables import fetch, fetch_numbered, tables_in
 from wayword.logs import contexts_stage
@@ -46,6 +46,7 @@ def write(out: Path, at: Folders, config: DemandConfig, variant: str, progress: 
     progress.advance(STEPS - 1, STEPS)
     WeightedRows.from_matrix(csr_array(data.exposures.T)).save(out, EXPOSURE)
     kept = save(out, observations, learned)
+    save_relevance(out, observations, learned.relevance)
     if learned.early and contexts_stage.load(at["contexts"]).column_names != [PREFIX]:
         (out / EARLY).mkdir()
         save(out / EARLY, observations, learned.early)
@@ -69,3 +70,9 @@ def save(folder: Path, observations: Observations, learned: Learned) -> int:
     WeightedRows.from_matrix(matrix).save(folder, DEMAND)
     np.save(folder / f"{OWN}.npy", own.astype(np.float32), allow_pickle=False)
     return len(demand)
+
+
+def save_relevance(folder: Path, observations: Observations, relevance: Floats) -> None:
+    """Write the relevance prior of each pair, from which `wayword refresh` goes on."""
+    rows = WeightedRows(observations.starts, observations.document, relevance.astype(np.float32))
+    rows.save(folder, RELEVANCE)

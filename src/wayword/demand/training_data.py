@@ -38,8 +38,6 @@ class TrainingData:
     """Whether the log holds searches without a click, too."""
     held_out: pa.Table
     """Some clicks of the ranker's split: context, document, ips_weight."""
-    in_context: pa.Table
-    """split, query, document and context of every training click."""
 
     def clicks_of(self, *splits: str) -> pa.Table:
         """The clicks of these splits, one row per query and document."""
@@ -114,7 +112,6 @@ def read(engine: Engine, variant: str, *, intended: bool = False) -> TrainingDat
         searches,
         unclicked > 0.05 * training_searches,
         _held_out(engine),
-        _in_context(engine),
     )
 
 
@@ -183,17 +180,5 @@ def _held_out(engine: Engine) -> pa.Table:
               ORDER BY md5(s.search_id), s.search LIMIT {HELD_OUT}) AS chosen
         JOIN instances AS i ON i.search = chosen.search JOIN weighted_clicks AS c ON c.search = chosen.search
         ORDER BY i.context, chosen.search, c.document
-        """
-    )
-
-
-def _in_context(engine: Engine) -> pa.Table:
-    """The context of each click; a search with several contexts is represented by the first."""
-    return engine.arrow(
-        """
-        SELECT s.split, s.query, c.document, i.context FROM weighted_clicks AS c
-        JOIN numbered_searches AS s ON s.search = c.search
-        JOIN (SELECT search, min(context) AS context FROM instances GROUP BY search) AS i ON i.search = c.search
-        WHERE s.split <> 'test' ORDER BY c.search, c.document
         """
     )

@@ -28,9 +28,9 @@ def fetch(engine: Engine, folder: Path, *names: str) -> None:
         engine.load(name, read(folder, name))
 
 
-def read(folder: Path, name: str) -> pa.Table:
-    """Read a table written by `save` as Arrow."""
-    return pq.read_table(folder / f"{name}.parquet", memory_map=True)
+def read(folder: Path, name: str, *columns: str) -> pa.Table:
+    """Read a table written by `save` as Arrow, or some of its columns."""
+    return pq.read_table(folder / f"{name}.parquet", columns=list(columns) or None, memory_map=True)
 
 
 def fetch_numbered(engine: Engine, at: Folders) -> None:

@@ -151,7 +151,7 @@ def write(
         }
         model = cast(ListPolicy, known[DEFAULT])
         sessions, kept = _sessions(engine, policies, model, typed.schema, config, measure, shown_now)
-        available = _available(engine)
+        available = available_searches(engine)
     tested = {
         mode: estimate(outcome, config.evaluation, METRICS, centred=centred)
         for mode, outcome in results.items()
@@ -354,7 +354,7 @@ def _sessions(
 ) -> tuple[Replayed, SessionOutcomes]:
     """Typing sessions of every policy in both modes, under every assumption, and the curve of keystroke values."""
     sessions = Sessions.read(engine, model.retriever.texts, contexts, measure, config.evaluation.sessions)
-    kept = SessionOutcomes.of(_searches(engine, sessions))
+    kept = SessionOutcomes.of(session_searches(engine, sessions))
     propensities = sensitivity.curves(engine, config.propensity.alpha, measure)
     people_of = {meaning: people for people, meaning in sensitivity.MEANINGS.items()} | {"": MODEL}
     estimates, differences = [], []
@@ -380,7 +380,7 @@ def _sessions(
     return Replayed(estimates, differences, points), kept
 
 
-def _searches(engine: Engine, sessions: Sessions) -> pa.Table:
+def session_searches(engine: Engine, sessions: Sessions) -> pa.Table:
     """The searches that are typed again, with what they can be sliced by; see `SessionOutcomes`."""
     columns = [engine.quote(name) for name in engine.columns("contexts") if name.startswith(CONTEXT)]
     table = engine.arrow(
@@ -395,7 +395,7 @@ def _searches(engine: Engine, sessions: Sessions) -> pa.Table:
     return table.append_column("length", pa.array(sessions.keystrokes.length))
 
 
-def _available(engine: Engine) -> int:
+def available_searches(engine: Engine) -> int:
     """Count the test searches that could be typed again."""
     found = engine.arrow(
         "SELECT count(*) AS n FROM numbered_searches WHERE split = 'test' AND query IN (SELECT query FROM rankings)"

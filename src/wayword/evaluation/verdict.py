@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from wayword.config import EvaluationConfig
 from wayword.evaluation.session_outcomes import (
@@ -44,7 +44,12 @@ POWER = 0.8
 """Probability of telling a difference, with the clicks that are said to be needed."""
 LEVEL = 0.95
 NOTHING = "No test search has a click, so nothing can be told. A longer log is needed."
-WORDS = {"popular": "most popular completion", "wayword": "Wayword", "logged": "what people typed"}
+WORDS = {
+    "popular": "most popular completion",
+    "wayword": "Wayword",
+    "logged": "what people typed",
+    "current": "the current version",
+}
 """Policies in sentences; others have their name."""
 NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
@@ -197,7 +202,7 @@ def compare(
     both = policy, other
     if not outcomes.searches.num_rows:
         return judge(*both, None)
-    wider = norm.ppf(1 - (1 - config.level) / 2 / slices) / norm.ppf((1 + config.level) / 2)
+    wider = ndtri(1 - (1 - config.level) / 2 / slices) / ndtri((1 + config.level) / 2)
 
     def measured(assumption: Assumption) -> tuple[FoundDifference, KeystrokeRatio] | None:
         found = outcomes.difference_in_found(mode, assumption, both, config, places)
@@ -278,9 +283,9 @@ def clicks_needed(found: FoundDifference, level: float = LEVEL) -> float:
     >>> round(clicks_needed(FoundDifference(0.01, -0.0096, 0.0296, 0.91, 0.9)), 2)
     7.85
     """
-    z = float(norm.ppf((1 + level) / 2))
+    z = float(ndtri((1 + level) / 2))
     error = (found.high - found.low) / 2 / z
-    return float(((z + norm.ppf(POWER)) * error / max(abs(found.value), LEAST_FOUND)) ** 2)
+    return float(((z + ndtri(POWER)) * error / max(abs(found.value), LEAST_FOUND)) ** 2)
 
 
 def _sentence(

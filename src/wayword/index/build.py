@@ -25,6 +25,7 @@ from wayword.engines import tables
 from wayword.index.anonymous_demand import counted_searches, users_of
 from wayword.index.block_list import BlockList
 from wayword.index.content import Content, ListedContexts, ServedPolicy
+from wayword.index.earlier_lists import EarlierLists
 from wayword.index.evaluation_file import Evaluation
 from wayword.index.index import FORMAT
 from wayword.index.keys import Columns
@@ -44,6 +45,10 @@ from wayword.store.compressed_rows import WeightedRows
 from wayword.store.stage import Folders, Report, threads
 from wayword.store.workspace import Workspace, digest
 
+USED = ("log", "rankings", "contexts", "demand", "completion")
+"""The stages that every index is made from."""
+SETTINGS = "settings"
+"""In the report of a version: the settings that it was built with."""
 MAX_CONTEXTS = 2_000_000
 """Maximum number of logged contexts (with context values) that get a precomputed list; the others are computed live."""
 
@@ -55,19 +60,21 @@ def build(
     *,
     evaluation: Evaluation | None = None,
     current: bool = True,
+    earlier: EarlierLists | None = None,
 ) -> tuple[Path, bool]:
     """Write the index of a workspace unless it exists; make it `current`. Returns folder and whether it was written.
 
-    `evaluation` replaces the one that the page shows.
+    `evaluation` replaces the one that the page shows. Lists that have not changed are copied from `earlier` ones.
     """
     root = workspace.path / ROOT
     overrides = Overrides.load(root)
-    used = ("log", "rankings", "contexts", "demand", "completion", *_optional(workspace))
+    used = (*USED, *_optional(workspace))
     version = digest(
         {
             "wayword": __version__,
             "format": FORMAT,
             "stages": [workspace.manifest["stages"][stage] for stage in used],
+            **({"lists of": earlier.index.version} if earlier else {}),
             "settings": {
                 name: value for name, value in msgspec.to_builtins(config).items() if name != "versions"
             },
@@ -78,7 +85,7 @@ def build(
 
     def make(folder: Path) -> Report:
         with workspace.reading():
-            report = _write(folder, workspace, config, overrides, progress)
+            report = _write(folder, workspace, config, overrides, progress, earlier)
             workspace.check(*used)  # the version is named after them, so it must not be made of anything else
         return report
 
@@ -108,7 +115,12 @@ class ServedQueries:
 
 
 def _write(
-    folder: Path, workspace: Workspace, config: IndexConfig, overrides: Overrides, progress: Progress
+    folder: Path,
+    workspace: Workspace,
+    config: IndexConfig,
+    overrides: Overrides,
+    progress: Progress,
+    earlier: EarlierLists | None = None,
 ) -> Report:
     queries = _served_queries(workspace, config, overrides)
     whole = completion.load_lists(_folders(workspace), threads=threads())
@@ -125,9 +137,11 @@ def _write(
         list(context_columns(workspace.folder("log"))),
         queries.popularity,
     )
-    report = content.write(folder, config, progress)
+    report = content.write(folder, config, progress, earlier)
     return {
         **report,
+        SETTINGS: msgspec.to_builtins(config),
+        "stages": {stage: workspace.manifest["stages"][stage] for stage in USED},
         "withheld queries": int((queries.private | ~queries.showable).sum()),
         **{f"withheld: {reason}": n for reason, n in queries.withheld.items()},
     }

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from mmap import ACCESS_READ, PAGESIZE, mmap
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 from zlib import crc32
 
 import msgspec
@@ -146,6 +146,14 @@ def _records(
     return records, start, size
 
 
+class WholeList(NamedTuple):
+    """The numbers and scores of all queries of a list, best first, and the place of its source in `SOURCES`."""
+
+    numbers: NDArray[np.int32]
+    scores: NDArray[np.float32]
+    source: int
+
+
 class StoredLists:
     """Completion lists mapped into memory from the files of `write`; pages are read from disk on demand."""
 
@@ -188,6 +196,31 @@ class StoredLists:
         for mode, records in self._records.items():
             records[::PAGESIZE]
             self._slots[mode][:: PAGESIZE // 8].max()
+
+    def whole(self, key: str, mode: str) -> "WholeList | None":
+        """The whole list of a key; None if the key is unknown."""
+        content = self._content(key, mode)
+        if content is None:
+            return None
+        record = _decode_whole(content)
+        scores = np.array([one.score for one in record.completions], np.float32)
+        further = np.frombuffer(record.further_scores, "<f4").astype(np.float32)
+        return WholeList(np.frombuffer(record.numbers, "<i4"), np.r_[scores, further], record.source)
+
+    def _content(self, key: str, mode: str) -> bytes | None:
+        """The record of a key."""
+        slots, homes, records = self._of_mode[mode]
+        hashed = crc32(key.encode())
+        place = 1 + (hashed * homes >> 32)
+        while slot := slots[place]:
+            if not (slot ^ hashed) & HASH_MASK:
+                start = (slot >> START_SHIFT) * UNIT
+                content = records[start : start + (slot >> HASH_BITS & SIZE_MASK)]
+                record = _decode(content)
+                if record.key.startswith(key) and len(key) >= record.shortest:
+                    return content
+            place += 1
+        return None
 
     def find(self, key: str, k: int, mode: str, hidden: Collection[int] = ()) -> list[Completion] | None:
         """At most k completions without `hidden` queries; None if the key is unknown or its list too short."""

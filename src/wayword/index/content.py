@@ -16,9 +16,11 @@ from wayword.config import IndexConfig
 from wayword.index import completion_lists as lists
 from wayword.index.block_list import ENGLISH
 from wayword.index.completion_lists import Lists
+from wayword.index.earlier_lists import EarlierLists, merged, part
 from wayword.index.index import ABOUT, FORMAT, LIVE, PAGES, SEARCHES
 from wayword.index.keys import Columns
 from wayword.index.pages import Pages
+from wayword.logs.contexts import PREFIX
 from wayword.progress import SILENT, Progress
 from wayword.request import MODES
 from wayword.store.stage import Report
@@ -55,15 +57,22 @@ class Content:
     popularity: NDArray[np.float64] | None = None
     """Searches of each query; None for those of the live policy, which may count private ones as searches of others."""
 
-    def write(self, folder: Path, config: IndexConfig, progress: Progress = SILENT) -> Report:
-        """Compute all lists and write the files of a version into `folder`."""
+    def write(
+        self,
+        folder: Path,
+        config: IndexConfig,
+        progress: Progress = SILENT,
+        earlier: EarlierLists | None = None,
+    ) -> Report:
+        """Compute all lists, but those that are copied from `earlier` ones, and write a version into `folder`."""
         listed, retriever = self.listed, self.live.retriever
         shown = Strings.of(text.replace("\n", " ") for text in self.shown)
+        computed, copied = self._lists(config.kept, progress, earlier)
         lists.write(
             folder,
             listed.keys,
             {mode: listed.row + number * listed.contexts.num_rows for number, mode in enumerate(MODES)},
-            _lists(self.policy, listed.contexts, config.kept, progress),
+            computed,
             shown,
         )
         shown.save(folder, "shown")
@@ -87,7 +96,32 @@ class Content:
             "block": str(Path(config.block).resolve()) if config.block not in ("", ENGLISH) else config.block,
         }
         (folder / ABOUT).write_text(json.dumps(about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-        return {"queries": len(self.shown), "texts": len(listed.keys), "lists": 2 * listed.contexts.num_rows}
+        counts = {
+            "queries": len(self.shown),
+            "texts": len(listed.keys),
+            "lists": 2 * listed.contexts.num_rows,
+        }
+        return {**counts, "copied lists": copied} if earlier else counts
+
+    def _lists(self, kept: int, progress: Progress, earlier: EarlierLists | None) -> tuple[Lists, int]:
+        """The lists of all contexts, mode after mode, and how many were copied."""
+        listed, policy = self.listed, self.policy
+        if earlier is None or not isinstance(policy, ListPolicy):
+            return _lists(policy, listed.contexts, kept, progress), 0
+        earlier = earlier.touching(self.live.retriever.texts, policy.queries.shown_as)
+        _, first = np.unique(listed.row, return_index=True)
+        keys, typed = [listed.keys[place] for place in first.tolist()], listed.contexts[PREFIX].to_pylist()
+        taken = {mode: earlier.take(keys, typed, mode, policy.queries.shown_as) for mode in MODES}
+        both = np.logical_and.reduce([copied for _, copied in taken.values()])
+        made = _lists(policy, listed.contexts.filter(pa.array(~both)), kept, progress)
+        parts = []
+        for number, mode in enumerate(MODES):
+            of_mode, copied = taken[mode]
+            n = int((~both).sum())
+            parts.append(
+                merged(part(of_mode, both[copied]), part(made, slice(number * n, (number + 1) * n)), both)
+            )
+        return Lists.joined(parts), len(MODES) * int(both.sum())
 
 
 def _lists(policy: ServedPolicy, contexts: pa.Table, kept: int, progress: Progress) -> Lists:

@@ -1,6 +1,7 @@
 """Versions of an index: sibling folders, and a pointer to the current one that is swapped atomically.
 
     current                  name of the served version
+    previous                 name of the version that was served before it
     overrides.json           manual decisions, for all versions
     evaluation.json          what people find and type with each policy, for the page
     <16 hexadecimal digits>/ a version, sealed: its `artefact.json` lists every file with its hash
@@ -32,7 +33,7 @@ from wayword.store.regular_file import read_regular
 
 ROOT = "index"
 """Folder of the versions in a workspace."""
-CURRENT = "current"
+CURRENT, PREVIOUS = "current", "previous"
 LONGEST_POINTER = 1000
 """Bytes."""
 _NAME = re.compile(r"[0-9a-f]{16}")
@@ -108,9 +109,21 @@ def point(root: Path, version: str) -> None:
         raise WorkspaceError(
             f"The version {version} cannot be served: {problem}. Build it again with `wayword index WORKSPACE`."
         )
+    with suppress(WorkspaceError):
+        if (served := current(root).name) != version:
+            write_atomically(root / PREVIOUS, served + "\n")
     if (root / CURRENT).is_dir() and not (root / CURRENT).is_symlink():
         remove(root / CURRENT)
     write_atomically(root / CURRENT, version + "\n")
+
+
+def previous(root: Path) -> str | None:
+    """The version that was served before the current one; None if there is none that can be served."""
+    try:
+        name = read_regular(root / PREVIOUS, LONGEST_POINTER).strip()
+    except (OSError, ValueError):
+        return None
+    return name if _NAME.fullmatch(name) and damage(root / name, thorough=False) is None else None
 
 
 def versions(root: Path) -> list[str]:
@@ -146,8 +159,8 @@ def _make_read_only(folder: Path) -> None:
 def _prune(root: Path, version: str, keep: int) -> None:
     """Remove the oldest versions. A server that has one open can read it until it closes it."""
     for old in [name for name in versions(root) if name != version][: -(keep - 1) or None]:
-        if _is_current(root, old):
-            continue  # somebody rolled back meanwhile
+        if _is_current(root, old) or (keep > 1 and old == previous(root)):
+            continue  # somebody rolled back meanwhile, or may do so
         remove(root / old)
         integrity.forget(root / old)
 
@@ -159,8 +172,22 @@ def _locked(root: Path) -> Iterator[None]:
     with disk.locked(root) as free:
         if not free:
             raise WorkspaceError(f"Another process is writing {root}. Try again when it has finished.")
-        written = (f".{name}.*.new" for name in (CURRENT, evaluation_file.FILE, ".verified-*"))
+        written = (f".{name}.*.new" for name in (CURRENT, PREVIOUS, evaluation_file.FILE, ".verified-*"))
         for remains in (f"{UNFINISHED}*", *written):
             for left in root.glob(remains):
                 remove(left)
         yield
+
+
+def discard(root: Path, version: str) -> None:
+    """Remove a version that is not served."""
+    with _locked(root):
+        if not _is_current(root, version):
+            remove(root / version)
+            integrity.forget(root / version)
+
+
+def prune(root: Path, keep: int) -> None:
+    """Remove the oldest versions but for the current one, the one before it, and as many as are kept."""
+    with _locked(root):
+        _prune(root, current(root).name, keep)

@@ -5,7 +5,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from wayword.errors import LogError, WaywordError
 from wayword.propensity import all_pairs, chain, likelihood, regression_em
@@ -165,7 +165,7 @@ def _with_law(
 ) -> Estimate:
     """Intervals of the estimates, and the power law for the other ranks that were shown."""
     error = np.sqrt(np.diag(covariance))
-    width = norm.ppf((1 + options.level) / 2) * error
+    width = ndtri((1 + options.level) / 2) * error
     low, high = log_p - width, log_p + width
     if monotone is not None:
         log_p = monotone

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from wayword.engines import Engine
 from wayword.errors import LogError
@@ -79,7 +79,7 @@ class GivenTable:
         [1.0, 0.5, 0.25]
         """
         p, low, high = p / p[0], low / p[0], high / p[0]
-        error = np.log(high / low) / (2 * norm.ppf((1 + LEVEL) / 2))
+        error = np.log(high / low) / (2 * ndtri((1 + LEVEL) / 2))
         return cls(ranks, p, low, high, fitted_law(ranks, np.log(p), error, LEVEL))
 
     @property

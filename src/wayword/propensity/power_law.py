@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import norm
+from scipy.special import ndtri
 
 Floats = NDArray[np.float64]
 
@@ -41,7 +41,7 @@ class FittedLaw:
         most = np.where(np.asarray(ranks) > self.last, self.limit, np.inf)
         log_p = np.minimum(terms @ np.array([self.constant, self.alpha]), most)
         error = np.sqrt(np.einsum("ij,jk,ik->i", terms, self.covariance, terms))
-        width = norm.ppf((1 + self.level) / 2) * error
+        width = ndtri((1 + self.level) / 2) * error
         return np.exp(log_p), np.exp(log_p - width), np.exp(log_p + width)
 
 

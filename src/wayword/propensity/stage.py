@@ -1,7 +1,7 @@
 """Stage `propensity`: the examination probability of every rank in the data, assumed, given or estimated."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -9,13 +9,15 @@ import pyarrow as pa
 from wayword.config import PropensityConfig
 from wayword.engines import Engine, tables
 from wayword.engines.tables import tables_in
-from wayword.propensity.estimate import Estimate, Options, estimate
 from wayword.propensity.given_table import GivenTable
 from wayword.propensity.power_law import power_law
 from wayword.propensity.rank_groups import spans
 from wayword.propensity.strata import Impressions, Integers
 from wayword.store.input_file import InputFile
 from wayword.store.stage import Folders, Report
+
+if TYPE_CHECKING:  # SciPy's optimizers take long to import
+    from wayword.propensity.estimate import Estimate
 
 ESTIMATE = "propensity.json"
 """How p was estimated: written with source "log"."""
@@ -32,6 +34,8 @@ def write(out: Path, at: Folders, config: PropensityConfig, given: InputFile | N
             ranks, table = _ranks(engine), GivenTable.read(engine, given)
             p, report = table.at(ranks), _given_report(table, ranks, str(given))
         elif config.source == "log":
+            from wayword.propensity.estimate import Options, estimate
+
             tables.fetch(engine, at["impressions"], "impressions")
             ranks, options = _ranks(engine, "impressions"), Options(period=config.period)
             found = estimate(Impressions.of(engine, options.period), options)
@@ -67,7 +71,7 @@ def _ranks(engine: Engine, *more: str) -> Integers:
     return np.asarray(rows["rank"].to_numpy(), np.int64)
 
 
-def _estimate_report(found: Estimate, ranks: Integers) -> dict[str, Any]:
+def _estimate_report(found: "Estimate", ranks: Integers) -> dict[str, Any]:
     own = np.setdiff1d(found.ranks, found.by_law)
     summary = (
         f"Propensities are estimated from the impressions ({found.method}): {_points(found, ranks)}; "
@@ -92,7 +96,7 @@ def _given_report(table: GivenTable, ranks: Integers, source: str) -> dict[str, 
     return {"summary": summary.strip(), "alpha": table.law.alpha, "notes": notes}
 
 
-def _points(curve: Estimate | GivenTable, ranks: Integers) -> str:
+def _points(curve: "Estimate | GivenTable", ranks: Integers) -> str:
     """p at some ranks, with its interval.
 
     >>> _points(GivenTable.of(np.array([1, 2]), *[np.array([1, 0.5])] * 3), np.array([1, 2, 3]))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from wayword.propensity.identifiability import check_clicks, check_first
 from wayword.propensity.power_law import power_law
@@ -37,7 +37,7 @@ class Wanted:
     @property
     def variance(self) -> float:
         """That of log p."""
-        return float((np.log1p(self.precision) / norm.ppf((1 + self.level) / 2)) ** 2)
+        return float((np.log1p(self.precision) / ndtri((1 + self.level) / 2)) ** 2)
 
 
 @dataclass(frozen=True)

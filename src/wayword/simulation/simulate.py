@@ -8,7 +8,7 @@ from a generator of its own, so that the other columns are the same without it.
 import json
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -29,12 +29,17 @@ from wayword.simulation.context_column import (
     check_accuracy,
     truth_by_context,
 )
+from wayword.simulation.drift import Drift, as_times, seconds_of_day
+from wayword.simulation.drift import check as check_drift
 from wayword.simulation.swaps import IMPRESSIONS_SCHEMA, Pages, check_share, produced
 from wayword.simulation.world import Hits, World, click_rate, find_sorted, invisible_share, truth
 from wayword.simulation.worlds import XMC, open_world
 from wayword.store import disk
 
-CHUNK = 1 << 20
+CHUNK, CHUNK_OF_DAY = 1 << 20, 1 << 16
+DAYS = 14
+"""Number of days of a world that drifts."""
+TIME = "time"
 CLICKS, RANKINGS, DOCUMENTS, TRUTH, IMPRESSIONS = (
     f"{name}.parquet" for name in ("clicks", "rankings", "documents", "truth", "impressions")
 )
@@ -65,6 +70,8 @@ def simulate(
     labels: int | None = None,
     part: float | None = None,
     swaps: float | None = None,
+    drift: float | None = None,
+    days: int = DAYS,
     rankers: Mapping[str, DocumentRanker] = RANKERS,
     progress: Progress = SILENT,
 ) -> Path:
@@ -76,11 +83,15 @@ def simulate(
     truth have the context column `part`: the part of the archive that the person browses, correct with this
     probability (see `context_column`). With `swaps`, in this share of the searches two results of the first page change
     places, and `impressions.parquet` (search_id, query, document, rank, clicked) has the first page of every search
-    (see `swaps`). The same seed gives the same bytes.
+    (see `swaps`). With `drift`, what people want changes from day to day over so many `days` (see `drift`): the log has
+    a column `time`, each day has as many clicks, and the truth is that of the last day. The same seed gives the same
+    bytes.
     """
     _check(clicks, seed, depth, alpha)
     if swaps is not None:
         check_share(swaps)
+    if drift is not None:
+        check_drift(drift, days)
     if part is not None:
         check_accuracy(part)
         if world.startswith(XMC):
@@ -102,6 +113,8 @@ def simulate(
         alpha=alpha,
         part=part,
         swaps=swaps,
+        drift=drift,
+        days=days,
         progress=progress,
     )
 
@@ -116,24 +129,34 @@ def write_world(
     alpha: float = 1.0,
     part: float | None = None,
     swaps: float | None = None,
+    drift: float | None = None,
+    days: int = DAYS,
     progress: Progress = SILENT,
 ) -> Path:
     """Do as `simulate` for a world that is already built."""
     for note in world.notes:
         _log.warning(note)
     column = None if part is None else ContextColumn.of(world, part)
+    drifting = None if drift is None else Drift.of(world, drift, days, separate_generator(seed, 2))
+    world = drifting.on(days - 1) if drifting else world
     hits, examination = world.hits(), examination_probabilities(world.depth, alpha=alpha)
     pages = None if swaps is None else Pages.of(world, swaps)
     rate = (pages.click_rate if pages else click_rate)(world, hits, examination)
     _check_rate(rate, clicks)
     folder = Path(out)
     with disk.filled(folder) as unfinished:
-        draw_context = None if column is None else partial(column.draw, _separate_generator(seed, 0))
-        draw_swaps = None if pages is None else partial(pages.draw, _separate_generator(seed, 1))
+        draw_context = None if column is None else partial(column.draw, separate_generator(seed, 0))
+        draw_swaps = None if pages is None else partial(pages.draw, separate_generator(seed, 1))
         rng = np.random.default_rng(seed)
-        searches = draw_searches(world, hits, examination, clicks, rng, draw_context, draw_swaps)
+        if drifting:
+            searches = draw_days(drifting, hits, examination, clicks, rng, draw_context, draw_swaps)
+        else:
+            searches = draw_searches(world, hits, examination, clicks, rng, draw_context, draw_swaps)
         names = Names(
-            world.queries, world.documents["document"].combine_chunks(), column.values if column else None
+            world.queries,
+            world.documents["document"].combine_chunks(),
+            column.values if column else None,
+            timed=drifting is not None,
         )
         if pages is not None:
             searches = _recorded(searches, pages, names, unfinished / IMPRESSIONS)
@@ -149,13 +172,15 @@ def write_world(
         facts = {"click_rate": rate, "invisible_share": invisible_share(world, hits), "alpha": alpha}
         if swaps is not None:
             facts["swaps"] = swaps
+        if drift is not None:
+            facts |= {"drift": drift, "days": days}
         if column:
             facts |= {PART: column.accuracy, "parts": len(column.values)}
         (unfinished / FACTS).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     return folder
 
 
-def _separate_generator(seed: int, number: int) -> np.random.Generator:
+def separate_generator(seed: int, number: int) -> np.random.Generator:
     """Return a generator whose stream is independent of `default_rng(seed)` and of those with other numbers."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
 
@@ -167,14 +192,14 @@ class Names:
     queries: pa.StringArray
     documents: pa.StringArray
     context_values: pa.StringArray | None = None
+    timed: bool = False
 
     @property
     def schema(self) -> pa.Schema:
         """The columns of the log."""
-        return (
-            CLICKS_SCHEMA
-            if self.context_values is None
-            else CLICKS_SCHEMA.append(pa.field(PART, pa.string()))
+        more = {TIME: self.timed, PART: self.context_values is not None}
+        return pa.schema(
+            [*CLICKS_SCHEMA, *(pa.field(name, pa.string()) for name, has in more.items() if has)]
         )
 
 
@@ -190,6 +215,8 @@ class Searches:
     context_value: NDArray[np.int64] | None = None
     swapped: NDArray[np.int64] | None = None
     """The two ranks of the page that changed places, equal if none did."""
+    seconds: NDArray[np.int64] | None = None
+    """When each search happened."""
 
     def until(self, click: int) -> "Searches":
         """Return the searches up to and including that click, counted from 1, or all if there are fewer."""
@@ -206,6 +233,7 @@ class Searches:
             self.clicked[start:end],
             None if self.context_value is None else self.context_value[start:end],
             None if self.swapped is None else self.swapped[start:end],
+            None if self.seconds is None else self.seconds[start:end],
         )
 
 
@@ -217,6 +245,8 @@ def draw_searches(
     rng: np.random.Generator,
     draw_context: DrawContext | None = None,
     draw_swaps: DrawContext | None = None,
+    *,
+    chunk: int = CHUNK,
 ) -> Iterator[Searches]:
     """Draw searches in chunks up to click number `clicks`: an intent, an examined rank and its document.
 
@@ -226,17 +256,43 @@ def draw_searches(
     shown = hits.owner * (world.depth + 1) + hits.rank
     first, missing = 0, clicks
     while missing > 0:
-        intent, rank = draw(rng, world.intents.probability, CHUNK), draw(rng, examination, CHUNK) + 1
+        intent, rank = draw(rng, world.intents.probability, chunk), draw(rng, examination, chunk) + 1
         query = world.intents.query[intent]
         swapped = draw_swaps(query) if draw_swaps else None
         in_rankings = rank if swapped is None else produced(rank, swapped)
         place, clicked = find_sorted(shown, intent * (world.depth + 1) + in_rankings)
         context_value = draw_context(intent) if draw_context else None
-        chunk = Searches(first, query, hits.document[place], rank, clicked, context_value, swapped)
-        chunk = chunk.until(missing)
-        missing -= int(chunk.clicked.sum())
-        first += len(chunk.query)
-        yield chunk
+        drawn = Searches(first, query, hits.document[place], rank, clicked, context_value, swapped)
+        drawn = drawn.until(missing)
+        missing -= int(drawn.clicked.sum())
+        first += len(drawn.query)
+        yield drawn
+
+
+def draw_days(
+    drifting: Drift,
+    hits: Hits,
+    examination: NDArray[np.float64],
+    clicks: int,
+    rng: np.random.Generator,
+    draw_context: DrawContext | None = None,
+    draw_swaps: DrawContext | None = None,
+) -> Iterator[Searches]:
+    """Draw the searches of all days as `draw_searches` does, with as many clicks on each; the last may have more."""
+    first = 0
+    for day in range(drifting.days):
+        wanted = clicks // drifting.days + (clicks % drifting.days if day == drifting.days - 1 else 0)
+        of_day = draw_searches(
+            drifting.on(day), hits, examination, wanted, rng, draw_context, draw_swaps, chunk=CHUNK_OF_DAY
+        )
+        parts = list(of_day)
+        seconds = seconds_of_day(day, sum(len(part.query) for part in parts), rng)
+        start = 0
+        for part in parts:
+            end = start + len(part.query)
+            yield replace(part, first=first + part.first, seconds=seconds[start:end])
+            start = end
+        first += start
 
 
 def _recorded(chunks: Iterator[Searches], pages: Pages, names: Names, path: Path) -> Iterator[Searches]:
@@ -290,6 +346,8 @@ def _table(chunk: Searches, rows: NDArray[np.int64], names: Names) -> pa.Table:
         names.documents.take(pa.array(chunk.document[rows], mask=unclicked)),
         pa.array(chunk.rank[rows].astype(np.int32), mask=unclicked),
     ]
+    if chunk.seconds is not None:
+        columns.append(as_times(chunk.seconds[rows]))
     if chunk.context_value is not None and names.context_values is not None:
         columns.append(names.context_values.take(pa.array(chunk.context_value[rows])))
     return pa.Table.from_arrays(columns, schema=names.schema)
