@@ -69,7 +69,9 @@ class Case:
     @property
     def members(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Probability, acceptance and gain, strict people apart."""
-        kinds: list[NDArray[np.floating]] = [self.accepted, np.eye(*self.accepted.shape)][: 1 + (self.strict > 0)]
+        kinds = [self.accepted.astype(np.float64)]
+        if self.strict:
+            kinds.append(np.eye(*self.accepted.shape))
         probability = np.concatenate(
             [self.people[0].astype(np.float64), self.strict * self.probability.astype(np.float64)]
         )[: len(kinds) * len(self.probability)]

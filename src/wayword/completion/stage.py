@@ -45,7 +45,7 @@ from wayword.store.stage import Folders, Report, threads
 STEPS = 4
 VARIANTS = "variants.parquet"
 """The queries that are shown as another, for people to read and correct."""
-_USED = ("search", "search_id", "split", "prefix", "query")
+_USED = ("search", "search_id", "split", "prefix", "query", "recency")
 """The columns of the numbered searches that this stage reads."""
 DEFAULT_KEYSTROKE_VALUE = 0.8
 """The keystroke value where there are no held-out searches to choose it."""
@@ -154,13 +154,9 @@ def write(
     variants = Variants.of(texts, issued, pages, returned, decided)
     pq.write_table(variants_table.as_table(texts, variants, issued), out / VARIANTS)
     suggested = SuggestedQueries.of(texts, matcher.spelling, pages, issued, variants)
-    model = PRIOR
-    if learned:
-        model = learned.acceptance
-    elif acceptance:
-        model = Acceptance.load(acceptance.opened)
-    elif lists:
-        model = refit(lists, Universe.of(retriever, suggested), counted)
+    model = learned.acceptance if learned else Acceptance.load(acceptance.opened) if acceptance else None
+    if model is None:
+        model = refit(lists, Universe.of(retriever, suggested), counted) if lists else PRIOR
     policy = ListPolicy(retriever, suggested, model, DEFAULT_KEYSTROKE_VALUE)
     value, tried = learned.keystroke_value if learned else 0.0, dict[str, float]()
     if not learned:

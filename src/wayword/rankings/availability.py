@@ -34,8 +34,13 @@ def write(out: Path, at: Folders, documents: InputFile, *, needed: bool = False)
         )
         mask = np.ones(tables.read(at["rankings"], "documents").num_rows, np.bool_)
     mask[rows["document"].to_numpy()] = False
+    return {**save(out, mask), "of no ranking": gone - int((~mask).sum())}
+
+
+def save(out: Path, mask: NDArray[np.bool_]) -> Report:
+    """Write the mask of the documents that can be had."""
     save_array(out / f"{COLUMN}.npy", mask)
-    return {"unavailable documents": int((~mask).sum()), "of no ranking": gone - int((~mask).sum())}
+    return {"unavailable documents": int((~mask).sum())}
 
 
 def _unavailable(engine: Engine, documents: InputFile, *, needed: bool) -> int:

@@ -16,7 +16,7 @@ from wayword.config import LogConfig, RefreshConfig
 from wayword.engines import Engine, tables
 from wayword.engines.tables import tables_in
 from wayword.errors import LogError
-from wayword.logs import log
+from wayword.logs import clock, log
 from wayword.logs.columns import CONTEXT
 from wayword.logs.splits import SPLITS, threshold
 from wayword.logs.stage import SEARCH_COLUMNS, context_columns
@@ -58,8 +58,11 @@ def write(
         earlier["split"].combine_chunks(), tested.combine_chunks(), trained["split"].combine_chunks()
     )
     place = earlier.column_names.index("split")
-    _save(out, "searches", earlier.set_column(place, "split", split), added)
-    _save(out, "clicks", tables.read(before, "clicks"), clicks)
+    searches = _both(earlier.set_column(place, "split", split), added)
+    if config.half_life_days:
+        searches = _weighed(out, searches, config.half_life_days, ", ".join(map(str, files)))
+    _save(out, "searches", searches)
+    _save(out, "clicks", _both(tables.read(before, "clicks"), clicks))
     return {
         **{name: value for name, value in report.items() if not name.startswith("searches for ")},
         "searches": report["searches"] + new,
@@ -102,7 +105,7 @@ def _read(
     """
     searches, clicks = list[pa.Table](), list[pa.Table]()
     for number, file in enumerate(files):
-        built = log.build(engine, file, structs.replace(config, split="hash"))
+        built = log.build(engine, file, structs.replace(config, split="hash", half_life_days=0.0))
         if set(built.columns.context) != set(context):
             raise LogError(
                 f"{file} has the context columns {', '.join(built.columns.context) or 'none'}; the workspace's log has "
@@ -113,7 +116,8 @@ def _read(
         searches.append(
             engine.arrow(
                 f"""SELECT {number} AS file, search AS read_search, concat(:prefix, search_id) AS search_id, text,
-                           raw_query, prefix, untyped, user_id, time_text {given} FROM searches ORDER BY search""",
+                           raw_query, prefix, untyped, user_id, time_text, recency {given}
+                    FROM searches ORDER BY search""",
                 prefix=prefix,
             )
         )
@@ -166,16 +170,32 @@ def _added_clicks(engine: Engine) -> pa.Table:
 
 def _clock(engine: Engine) -> str:
     """SQL that orders new searches from the newest on, where all have a time; else the last row is the newest."""
-    for clock in ("TRY_CAST(time_text AS DOUBLE)", engine.instant("time_text")):
-        if not _count(engine, f"new_searches WHERE {clock} IS NULL"):
-            return f"{clock} DESC,"
+    for time in ("TRY_CAST(time_text AS DOUBLE)", engine.instant("time_text")):
+        if not _count(engine, f"new_searches WHERE {time} IS NULL"):
+            return f"{time} DESC,"
     return ""
 
 
-def _save(out: Path, name: str, earlier: pa.Table, added: pa.Table) -> None:
-    """Write both tables as one; the searches of the second have larger numbers."""
-    both = pa.concat_tables([earlier, added.select(earlier.column_names).cast(earlier.schema)])
-    pq.write_table(both, out / f"{name}.parquet", compression="zstd")
+def _weighed(spill: Path, searches: pa.Table, half_life_days: float, source: str) -> pa.Table:
+    """Compute the recency of all searches anew: the newest one is another now."""
+    rows = pa.array(range(searches.num_rows), pa.int64())
+    with tables_in(spill) as engine:
+        engine.load("typed", searches.select(["search_id", "time_text"]).append_column("input_row", rows))
+        engine.load("unsplit", searches.select(["search", "search_id"]))
+        times = clock.read(engine, timed=True)
+        clock.date(engine, times)
+        clock.weigh(engine, times, half_life_days, source=source)
+        recency = engine.arrow("SELECT recency FROM weighed ORDER BY search")["recency"]
+    return searches.set_column(searches.column_names.index("recency"), "recency", recency)
+
+
+def _both(earlier: pa.Table, added: pa.Table) -> pa.Table:
+    """Return both tables as one; the searches of the second have larger numbers."""
+    return pa.concat_tables([earlier, added.select(earlier.column_names).cast(earlier.schema)])
+
+
+def _save(out: Path, name: str, table: pa.Table) -> None:
+    pq.write_table(table, out / f"{name}.parquet", compression="zstd")
 
 
 def _count(engine: Engine, table: str) -> int:

@@ -181,10 +181,11 @@ def _save_log(
     engine: Engine, out: Path, log: Path, before: Path, pending: Integers, query: Integers, document: Integers
 ) -> None:
     """Write `numbered_searches` and `numbered_clicks`: the earlier ones with their present split, and those joined."""
-    every = tables.read(log, "searches", "search", "split")
+    every = tables.read(log, "searches", "search", "split", "recency")
     earlier = _without(tables.read(before, "numbered_searches"), pending)
     place = np.searchsorted(every["search"].to_numpy(), earlier["search"].to_numpy())
-    earlier = _with(earlier, "split", every["split"].take(pa.array(place)))
+    for name in ("split", "recency"):
+        earlier = _with(earlier, name, every[name].take(pa.array(place)))
     earlier = _with(earlier, "query", pa.array(query[earlier["query"].to_numpy()].astype(np.int32)))
     _save(out, "numbered_searches", earlier, engine.arrow("SELECT * FROM numbered_searches ORDER BY search"))
     clicks = _without(tables.read(before, "numbered_clicks"), pending)

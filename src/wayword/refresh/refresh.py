@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -26,6 +27,8 @@ from wayword.index.build import build as build_index
 from wayword.index.versions import ROOT
 from wayword.progress import SILENT, Progress
 from wayword.propensity import stage as propensity
+from wayword.rankings import availability
+from wayword.rankings.availability import STAGE as AVAILABILITY
 from wayword.refresh import contexts, demand, intentions, new_searches, numbering
 from wayword.refresh.comparison import Decision, compare_versions
 from wayword.refresh.touched import earlier_lists, touched_queries
@@ -270,6 +273,7 @@ def stages(
             files=(curve,) if curve else (),
         ),
         **shown,
+        **_availability(before, follows()),
         "demand": Stage(
             follows("demand"),
             lambda new, at: demand.write(new, at, before, settings.demand, "unbiased"),
@@ -293,6 +297,20 @@ def stages(
             follows("evaluation"), lambda new, _: _earlier_estimates(new, before["estimates"])
         ),
     }
+
+
+def _availability(before: Folders, depends: dict[str, Any]) -> dict[str, Stage]:
+    """The stage availability, if the workspace has it: documents that are new can be had."""
+    if AVAILABILITY not in before:
+        return {}
+
+    def move(new: Path, at: Folders) -> Report:
+        documents = numbering.moved(before["rankings"], at["rankings"], "documents", "document_id")
+        mask = np.ones(report_of(at["rankings"])["documents"], np.bool_)
+        mask[documents] = availability.load(before[AVAILABILITY], len(documents))
+        return availability.save(new, mask)
+
+    return {AVAILABILITY: Stage(depends, move, after=("rankings",))}
 
 
 def _learned(at: Folders, before: Folders) -> completion.Learned:

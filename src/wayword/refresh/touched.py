@@ -47,7 +47,7 @@ def _facts(at: Folders, documents: NDArray[np.int64], queries: int) -> list[NDAr
     searched = (
         np.bincount(issued[training], minlength=queries)
         if intended is None
-        else popularity(at["rankings"], "retriever", "ranker", acceptance=intended)
+        else popularity(at["rankings"], "retriever", "ranker", acceptance=intended, weighted=False)
     )
     return [
         searched.astype(np.float64),
