@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -74,7 +75,8 @@ def import_log(
     from wayword.progress import Bars
 
     ask = not yes and sys.stdin.isatty() and sys.stderr.isatty()
-    with Bars(stderr()).shown() as bars, bars.stage("import"):
+    bars = Bars(stderr())
+    with nullcontext() if ask else bars.shown(), bars.stage("import"):  # bars would be drawn over a question
         log = read(
             *inputs,
             out=out,

@@ -1,7 +1,12 @@
 """`wayword import`: what it prints, what it refuses, and what a killed one leaves."""
 
 import json
+import os
+import pty
 import signal
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 import duckdb
@@ -47,6 +52,26 @@ def test_a_refused_import_keeps_the_log_before_it(tmp_path: Path) -> None:
         done = wayword("import", tmp_path / "shop.csv", "--out", tmp_path / "log", *wrong)
         assert done.code == 2
         assert "expected" in done.err
+
+
+@pytest.mark.parametrize("answer", ["y", "n"])
+def test_on_a_terminal_it_asks_whether_guessed_columns_are_right(tmp_path: Path, answer: str) -> None:
+    (tmp_path / "shop.csv").write_text("q,pos,sku\ntv,1,a\n")
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "wayword", "import", "shop.csv", "--out", "log"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdin=theirs, stderr=theirs, stdout=subprocess.DEVNULL
+    ) as process:
+        os.close(theirs)
+        os.write(ours, f"{answer}\n".encode())
+        said = b""
+        with suppress(OSError):  # the other end is closed
+            while part := os.read(ours, 1 << 16):
+                said += part
+    os.close(ours)
+    assert b"--map query=q --map document=sku --map rank=pos. Are these right?" in b" ".join(said.split())
+    assert process.returncode == (0 if answer == "y" else 2)
+    assert (tmp_path / "log" / "clicks.parquet").exists() == (answer == "y")
 
 
 @pytest.mark.slow

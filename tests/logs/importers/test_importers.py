@@ -20,6 +20,7 @@ from known_log import (
 from wayword.config import LogConfig
 from wayword.engines.duck import DuckDB
 from wayword.errors import LogError
+from wayword.logs.importers import sources
 from wayword.logs.importers.formats import FORMATS
 from wayword.logs.importers.read import ImportedLog, import_log
 from wayword.logs.impressions import read
@@ -163,6 +164,15 @@ def test_a_json_list_of_objects_is_read_as_lines(name: str, tmp_path: Path) -> N
     sample = SAMPLES[name]
     lines = sample.lines(SEARCHES)
     check(imported(tmp_path, sample, ("[\n " + ",\n ".join(lines) + "\n]").encode()), sample)
+
+
+def test_more_files_than_may_be_open_are_one_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "MOST_OPEN", 2)
+    sample = SAMPLES["clicks"]
+    for number, search in enumerate(SEARCHES):
+        (tmp_path / f"{number}.csv").write_bytes(sample.content([search]))
+    log = import_log(tmp_path / "*.csv", out=tmp_path / "out", mapping=dict(sample.mapping))
+    assert clicks_in(log.folder) == expected_clicks(SEARCHES)
 
 
 def test_folders_and_patterns_are_one_log(tmp_path: Path) -> None:

@@ -29,6 +29,8 @@ _FOREIGN = {
     b"Obj\x01": "Avro; export Parquet or JSON Lines",
     b"ORC": "ORC; export Parquet",
 }
+MOST_OPEN = 200
+"""Files that are kept open, so that nobody can replace them while they are read."""
 _CHUNK = 1 << 22
 
 
@@ -95,9 +97,10 @@ def read(path: Path, number: int, folder: Path, *, given: str | None, partial: b
             return None
         kind = _magic(path, _start(plain))
     else:
-        plain.symlink_to(file.opened)  # engines interpret characters such as * in a path
+        # A link, since engines interpret characters such as * in a path; to the open file, unless there are many.
+        plain.symlink_to(file.opened if number < MOST_OPEN else path.resolve())
     if kind == PARQUET:
-        return Source(path, plain, kind, 0, tuple(notes), file)
+        return Source(path, plain, kind, 0, tuple(notes), file if number < MOST_OPEN else None)
     text = encoding.look(plain, shown=path, encoding=given)
     lines = text.lines
     if text.encoding != encoding.UTF8 or not text.equal_ends or given is not None:
@@ -105,7 +108,8 @@ def read(path: Path, number: int, folder: Path, *, given: str | None, partial: b
         lines = encoding.write_utf8(plain, text, rewritten, shown=path)
         plain.unlink()
         plain = rewritten
-    return Source(path, plain, _text_kind(plain), lines, (*notes, *([text.note] if text.note else [])), file)
+    notes += [text.note] if text.note else []
+    return Source(path, plain, _text_kind(plain), lines, tuple(notes), file if number < MOST_OPEN else None)
 
 
 def _start(path: Path) -> bytes:
