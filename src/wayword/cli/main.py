@@ -11,6 +11,7 @@ from wayword.cli.complete import complete
 from wayword.cli.evaluate import evaluate
 from wayword.cli.learn import demo, reproduce, run, simulate
 from wayword.cli.propensity import propensity
+from wayword.cli.rankings import rankings
 from wayword.cli.report import report
 from wayword.cli.serve import export, index, serve
 from wayword.cli.settings import config
@@ -19,6 +20,7 @@ from wayword.cli.ubi import ubi
 COMMANDS = (
     simulate,
     run,
+    rankings,
     ubi,
     acceptance,
     evaluate,

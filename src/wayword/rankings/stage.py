@@ -37,7 +37,7 @@ def write(
     """
     with tables_in(out) as engine:
         tables.fetch(engine, at["log"], "searches", "clicks")
-        described = _documents(engine, documents) if documents else None
+        described = read_documents(engine, documents) if documents else None
         if exported:
             rankings.read(engine, exported)
         elif described is not None:
@@ -60,7 +60,7 @@ def write(
     }
 
 
-def _documents(engine: Engine, path: Path | InputFile) -> pa.Table:
+def read_documents(engine: Engine, path: Path | InputFile) -> pa.Table:
     """Read a document table: `document` (the id), `title`, and optionally `name`, which is searched too."""
     engine.read("described", path)
     names = [name for name in engine.columns("described") if name != "input_row"]

@@ -1,0 +1,114 @@
+"""The table that a run collected: query, document, rank and the time of the answer.
+
+Which queries have no results, and whose answers these are, is in the metadata of the file.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from wayword.engines.duck import DuckDB
+from wayword.errors import EngineError
+from wayword.rankings.journal import Journal
+from wayword.store import disk
+from wayword.store.input_file import InputFile
+
+KEY = b"wayword.answers"
+"""Of the metadata: a JSON object with `identity` and `empty`, the time of the answer of each query without results."""
+
+
+class CollectedTable:
+    """The table of earlier runs, if there is one, and how it is renewed."""
+
+    def __init__(self, engine: DuckDB, path: Path, identity: str, oldest: float) -> None:
+        """Read the answers that are not older than `oldest`; `times` has the time of each."""
+        self._engine, self._path, self._identity, self._oldest = engine, path, identity, oldest
+        earlier = _metadata(path) if path.exists() else None
+        self.other = earlier is not None and earlier["identity"] != identity
+        """Whether the table is of another source; then it has no answer."""
+        self._there = earlier is not None and not self.other
+        self._empty: dict[str, float] = {}
+        self.times: dict[str, float] = {}
+        self.rows = 0
+        if earlier is not None and self._there:
+            self._empty = {query: moment for query, moment in earlier["empty"].items() if moment >= oldest}
+            self.times = self._read()
+
+    def _read(self) -> dict[str, float]:
+        """Step `earlier`: the rows that are not too old. Returns the time of each query's answer."""
+        self._engine.read("earlier_rows", InputFile(self._path))
+        self._engine.step(
+            "earlier",
+            "SELECT query, document, rank, time FROM earlier_rows WHERE epoch(time) >= :oldest",
+            oldest=self._oldest,
+        )
+        found = self._engine.arrow("SELECT query, epoch(max(time)) AS time FROM earlier GROUP BY query")
+        return dict(zip(found["query"].to_pylist(), found["time"].to_pylist(), strict=True)) | self._empty
+
+    def renew(self, journal: Journal) -> int:
+        """Write the table with the answers in the journal instead of earlier ones. Returns how many have no results."""
+        self._answers(journal)
+        earlier = (
+            """UNION ALL SELECT query, document, rank, time FROM earlier
+               WHERE query NOT IN (SELECT query FROM answers)"""
+            if self._there
+            else ""
+        )
+        self._engine.step(
+            "collected",
+            f"""
+            SELECT query, document, CAST(min(rank) AS INTEGER) AS rank, to_timestamp(min(time)) AS time FROM (
+              SELECT query, time, unnest(found) AS document, generate_subscripts(found, 1) AS rank FROM answers
+            ) AS hit WHERE document IS NOT NULL GROUP BY query, document {earlier}
+            """,
+        )
+        self.rows = self._engine.arrow("SELECT count(*) AS n FROM collected")["n"][0].as_py()
+        renewed = self._engine.arrow(
+            "SELECT query, time FROM answers WHERE query NOT IN (SELECT query FROM collected)"
+        ).to_pylist()
+        answered = set(self._engine.arrow("SELECT query FROM answers")["query"].to_pylist())
+        empty = {query: moment for query, moment in self._empty.items() if query not in answered}
+        empty |= {row["query"]: row["time"] for row in renewed}
+        about = json.dumps({"identity": self._identity, "empty": empty}, ensure_ascii=False)
+        with disk.filled(self._path.absolute().parent) as folder:
+            ordered = "SELECT * FROM collected ORDER BY query, rank"
+            self._engine.write(ordered, folder / self._path.name, {KEY: about.encode()})
+        return len(empty)
+
+    def _answers(self, journal: Journal) -> None:
+        """Step `answers` (query, time, found): the last answer of the journal to each query."""
+        if not journal.times:
+            empty = pa.schema(
+                [("query", pa.string()), ("time", pa.float64()), ("found", pa.list_(pa.string()))]
+            )
+            self._engine.load("answers", empty.empty_table())
+            return
+        self._engine.read("journalled", InputFile(journal.path))
+        self._engine.step(
+            "answers",
+            """
+            SELECT query, CAST(time AS DOUBLE) AS time, from_json(documents, '["VARCHAR"]') AS found FROM journalled
+            WHERE query IS NOT NULL AND CAST(time AS DOUBLE) >= :oldest
+            QUALIFY row_number() OVER (PARTITION BY query ORDER BY input_row DESC) = 1
+            """,
+            oldest=self._oldest,
+        )
+
+
+def _metadata(path: Path) -> dict[str, Any]:
+    """What the file says about itself; a file that this command did not write is refused."""
+    try:
+        content = (pq.read_schema(path).metadata or {}).get(KEY)
+    except (OSError, pa.ArrowException) as problem:
+        raise EngineError(
+            f"Cannot read {path}: {problem}. Move it away; every query is then asked again."
+        ) from None
+    if content is None:
+        raise EngineError(
+            f"{path} exists, and `wayword rankings` did not write it. Choose another --out, or move it away."
+        )
+    found: dict[str, Any] = json.loads(content)
+    return found
