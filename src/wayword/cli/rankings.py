@@ -81,7 +81,8 @@ def rankings(
     ca: Annotated[Path | None, typer.Option(help="Certificates of your own authority (PEM).")] = None,
     concurrency: Annotated[int, typer.Option(min=1, max=64, help="Requests at a time, at most.")] = 4,
     batch: Annotated[
-        int | None, typer.Option(min=1, max=10_000, help="Queries per request. [default: the engine's own]")
+        int | None,
+        typer.Option(min=1, max=10_000, help="opensearch, elasticsearch: queries per request. [default: 50]"),
     ] = None,
     retries: Annotated[
         int, typer.Option(min=0, max=100, help="How often a query without an answer is asked again.")

@@ -33,7 +33,7 @@ class Limits:
     retries: int = 6
     """Number of times that a query without an answer is asked again."""
     max_failed: float = 0.01
-    """Largest share of queries that may stay without an answer."""
+    """Largest share of all queries, asked now or before, that may stay without an answer."""
 
 
 LIMITS = Limits()
@@ -67,11 +67,15 @@ def ask_all(
     queries: Sequence[str],
     depth: int,
     *,
+    most_failed: int,
     keep: Callable[[list[Answered]], None],
     limits: Limits = LIMITS,
     progress: Progress = SILENT,
 ) -> Failures:
-    """Ask for every query; `keep` is called with answers as they come. Raise `EngineError` if too many fail."""
+    """Ask for every query; `keep` is called with answers as they come.
+
+    Raise `EngineError` if more than `most_failed` queries have no answer, or many in a row.
+    """
     asking = _Asking(source, queries, depth, limits)
     failures, done = Failures(), 0
     try:
@@ -89,17 +93,17 @@ def ask_all(
                 keep(answers)
             done += len(arrived)
             progress.advance(done, len(queries))
-            _check(failures, len(queries), limits)
+            _check(failures, most_failed, max(IN_A_ROW, limits.concurrency))
     finally:
         asking.stop()
     return failures
 
 
-def _check(failures: Failures, asked: int, limits: Limits) -> None:
+def _check(failures: Failures, most: int, most_in_a_row: int) -> None:
     """Raise `EngineError` if the engine is down, or more queries failed than may."""
-    if failures.count > limits.max_failed * asked:
-        found = f"{failures.count:,} of {asked:,} queries have no answer; expected at most {limits.max_failed:.1%}"
-    elif failures.in_a_row >= max(IN_A_ROW, limits.concurrency):
+    if failures.count > most:
+        found = f"{failures.count:,} queries have no answer; expected at most {most:,}"
+    elif failures.in_a_row >= most_in_a_row:
         found = f"{failures.in_a_row:,} queries in a row have no answer"
     else:
         return
@@ -114,6 +118,11 @@ class _Asking:
 
     def __init__(self, source: Source, queries: Sequence[str], depth: int, limits: Limits) -> None:
         self._source, self._depth, self._limits = source, depth, limits
+        if (limits.batch or 1) > source.most_batch:
+            raise EngineError(
+                f"Found --batch {limits.batch}; this engine is asked for {source.most_batch:,} query per request at most. "
+                "Give --concurrency for more requests at a time."
+            )
         self._batches = _batches(queries, limits.batch or source.batch)
         self._heard: SimpleQueue[list[_Heard] | BaseException | None] = SimpleQueue()
         self._problem: BaseException | None = None

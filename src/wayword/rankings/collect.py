@@ -88,7 +88,11 @@ def collect(
         new = [query for query in queries if known.get(query, -1.0) < oldest]
         failures = Failures()
         if new:
-            failures = ask_all(asked, new, depth, keep=_kept_in(journal), limits=limits, progress=progress)
+            most = int(limits.max_failed * len(queries))
+            keep = _kept_in(journal)
+            failures = ask_all(
+                asked, new, depth, most_failed=most, keep=keep, limits=limits, progress=progress
+            )
         empty = table.renew(journal)
         journal.remove()
     notes = _notes(out, table, journal)

@@ -14,7 +14,7 @@ from wayword.store.input_file import InputFile
 class EmbeddedBm25:
     """The titles and names of a document table."""
 
-    batch = 1000
+    batch, most_batch = 1000, 10_000
     most_threads = 1
 
     def __init__(self, options: Options) -> None:

@@ -12,7 +12,7 @@ Search = Callable[[str, int], Iterable[str | int]]
 class Function:
     """A function that is asked for one query at a time, by several threads at once."""
 
-    batch = 1
+    batch = most_batch = 1
     most_threads = 64
 
     def __init__(self, search: Search, identity: str | None = None) -> None:

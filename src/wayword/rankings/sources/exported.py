@@ -16,7 +16,7 @@ from wayword.text import normalise
 class Exported:
     """A file, read and checked."""
 
-    batch = 5000
+    batch, most_batch = 5000, 10_000
     most_threads = 1
 
     def __init__(self, options: Options) -> None:

@@ -21,7 +21,7 @@ PATH = "hits.hits[*]._id"
 class MultiSearch:
     """An index of OpenSearch or Elasticsearch."""
 
-    batch = 50
+    batch, most_batch = 50, 10_000
     most_threads = 64
 
     def __init__(self, options: Options) -> None:

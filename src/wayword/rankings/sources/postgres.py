@@ -18,7 +18,7 @@ _SECRETS = ("password", "passfile", "sslpassword", "sslkey")
 class Postgres:
     """A database; each thread has a connection of its own."""
 
-    batch = 20
+    batch = most_batch = 1
     most_threads = 32
 
     def __init__(self, options: Options) -> None:

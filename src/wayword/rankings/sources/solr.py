@@ -20,7 +20,7 @@ PARAMETERS = {"q": "{query}", "defType": "edismax", "uf": "* -_query_", "fl": "i
 class Solr:
     """A collection or core of Solr."""
 
-    batch = 1
+    batch = most_batch = 1
     most_threads = 64
 
     def __init__(self, options: Options) -> None:

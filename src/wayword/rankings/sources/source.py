@@ -48,7 +48,9 @@ class Source(Protocol):
     """A search engine. Several threads may ask at once."""
 
     batch: int
-    """Number of queries that are asked together, unless the user says another."""
+    """Number of queries in a request, unless the user says another."""
+    most_batch: int
+    """Largest number of queries in a request; 1 where the engine takes one at a time."""
     most_threads: int
     """Number of threads that may ask at once."""
 

@@ -27,7 +27,7 @@ _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 class Sqlite:
     """A database file, opened for reading; each thread has a connection of its own."""
 
-    batch = 20
+    batch = most_batch = 1
     most_threads = 16
 
     def __init__(self, options: Options) -> None:

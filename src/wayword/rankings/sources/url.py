@@ -15,7 +15,7 @@ from wayword.rankings.sources.source import Answer, Busy, Options, Refused, list
 class Url:
     """An engine that is asked by GET."""
 
-    batch = 1
+    batch = most_batch = 1
     most_threads = 64
 
     def __init__(self, options: Options) -> None:
