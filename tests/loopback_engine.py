@@ -159,6 +159,8 @@ def loopback_engine(certificate: Path | None = None) -> Iterator[LoopbackEngine]
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         timeout = 60
+        wbufsize = -1
+        disable_nagle_algorithm = True
 
         def _serve(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()

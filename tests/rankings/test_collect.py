@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from wayword.errors import EngineError
-from wayword.rankings import collect as module
 from wayword.rankings.collect import collect
+from wayword.rankings.journal import Journal
 from wayword.rankings.sources.callable import Function
 
 DAY = 86_400.0
@@ -110,7 +110,7 @@ def test_a_run_whose_table_was_written_but_not_its_journal_removed_asks_nothing(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(module.Journal, "remove", killed)
+        patched.setattr(Journal, "remove", killed)
         with pytest.raises(KeyboardInterrupt):
             collect(shop.search, [log], out=out)
     before = out.read_bytes()

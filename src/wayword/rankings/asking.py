@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from queue import Empty, SimpleQueue
+from queue import Empty, Queue
 
 from wayword.errors import EngineError
 from wayword.progress import SILENT, Progress
@@ -47,11 +47,19 @@ class Failures:
     examples: list[tuple[str, str]] = field(default_factory=list)
     in_a_row: int = 0
 
-    def add(self, query: str, reason: str) -> None:
-        """Count a query."""
-        self.count += 1
-        if len(self.examples) < EXAMPLES:
-            self.examples.append((query, reason))
+    def sifted(self, heard: "list[_Heard]") -> "list[Answered]":
+        """The answers among what was heard; count the rest."""
+        answers = []
+        for query, moment, answer in heard:
+            if not isinstance(answer, EngineError):
+                answers.append((query, moment, answer))
+                self.in_a_row = 0
+                continue
+            self.count += 1
+            self.in_a_row = self.in_a_row + 1 if isinstance(answer, Busy) else 0
+            if len(self.examples) < EXAMPLES:
+                self.examples.append((query, str(answer)))
+        return answers
 
     def __str__(self) -> str:
         return "\n".join(f"    {query[:60]!r}: {reason}" for query, reason in self.examples)
@@ -78,24 +86,21 @@ def ask_all(
     """
     asking = _Asking(source, queries, depth, limits)
     failures, done = Failures(), 0
+
+    def settle(arrived: list[_Heard]) -> None:
+        answers = failures.sifted(arrived)
+        if answers:
+            keep(answers)
+
     try:
         asking.start()
         while arrived := asking.arrived():
-            answers = []
-            for query, moment, answer in arrived:
-                if isinstance(answer, EngineError):
-                    failures.add(query, str(answer))
-                    failures.in_a_row = failures.in_a_row + 1 if isinstance(answer, Busy) else 0
-                else:
-                    answers.append((query, moment, answer))
-                    failures.in_a_row = 0
-            if answers:
-                keep(answers)
+            settle(arrived)
             done += len(arrived)
             progress.advance(done, len(queries))
             _check(failures, most_failed, max(IN_A_ROW, limits.concurrency))
     finally:
-        asking.stop()
+        settle(asking.stop())
     return failures
 
 
@@ -120,16 +125,17 @@ class _Asking:
         self._source, self._depth, self._limits = source, depth, limits
         if (limits.batch or 1) > source.most_batch:
             raise EngineError(
-                f"Found --batch {limits.batch}; this engine is asked for {source.most_batch:,} query per request at most. "
-                "Give --concurrency for more requests at a time."
+                f"Found --batch {limits.batch}; expected at most {source.most_batch:,}: this engine takes no more "
+                "queries in a request. --concurrency sets how many requests are under way."
             )
         self._batches = _batches(queries, limits.batch or source.batch)
-        self._heard: SimpleQueue[list[_Heard] | BaseException | None] = SimpleQueue()
         self._problem: BaseException | None = None
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._not_before = 0.0
         count = min(limits.concurrency, source.most_threads, max(1, len(queries)))
+        # bounded, so that a crash loses few answers that are not kept yet
+        self._heard: Queue[list[_Heard] | BaseException | None] = Queue(maxsize=count)
         self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(count)]
         self._running = count
 
@@ -138,25 +144,32 @@ class _Asking:
         for thread in self._threads:
             thread.start()
 
-    def stop(self) -> None:
-        """Let each thread end after the request that it waits for; do not wait long."""
+    def stop(self) -> list[_Heard]:
+        """Let each thread end after the request that it waits for, but do not wait long; what arrives meanwhile."""
         self._stopped.set()
-        for thread in self._threads:
-            thread.join(timeout=1)
+        found, until = self._waiting(), time.monotonic() + 1
+        while any(thread.is_alive() for thread in self._threads) and time.monotonic() < until:
+            time.sleep(0.005)
+            found += self._waiting()
+        return found + self._waiting()
 
     def arrived(self) -> list[_Heard]:
         """What has arrived since the last call, waiting for it; nothing when all is answered."""
         found: list[_Heard] = []
         while self._running and not found and self._problem is None:
             self._take(self._heard.get(), found)
+        found += self._waiting()
+        if self._problem is not None and not found:
+            raise self._problem
+        return found
+
+    def _waiting(self) -> list[_Heard]:
+        found: list[_Heard] = []
         try:
             while True:
                 self._take(self._heard.get_nowait(), found)
         except Empty:
-            pass
-        if self._problem is not None and not found:
-            raise self._problem
-        return found
+            return found
 
     def _take(self, item: list[_Heard] | BaseException | None, found: list[_Heard]) -> None:
         if isinstance(item, BaseException):

@@ -74,26 +74,24 @@ def collect(
     """
     if out.suffix != ".parquet":
         raise EngineError(f"Found --out {out}; expected a name that ends in .parquet.")
-    disk.make_folder(out.absolute().parent)
+    folder = out.absolute().parent
+    disk.make_folder(folder)
     asked = Function(source) if callable(source) else source
     identity = _identity(asked, depth)
     oldest = 0.0 if max_age is None else time.time() - max_age
-    with (
-        closing(DuckDB(spill=out.absolute().parent)) as engine,
-        closing(Journal(out.with_name(out.name + JOURNAL), identity)) as journal,
-    ):
-        queries = asked_queries(engine, logs, further)
-        table = CollectedTable(engine, out, identity, oldest)
-        known = table.times | journal.times
+    table = CollectedTable(out, identity, oldest)
+    with closing(Journal(out.with_name(out.name + JOURNAL), identity)) as journal:
+        with closing(
+            DuckDB(spill=folder)
+        ) as engine:  # not open while the engine is asked, which may take hours
+            queries = asked_queries(engine, logs, further)
+            known = table.times(engine) | journal.times
         new = [query for query in queries if known.get(query, -1.0) < oldest]
-        failures = Failures()
-        if new:
-            most = int(limits.max_failed * len(queries))
-            keep = _kept_in(journal)
-            failures = ask_all(
-                asked, new, depth, most_failed=most, keep=keep, limits=limits, progress=progress
-            )
-        empty = table.renew(journal)
+        most = int(limits.max_failed * len(queries))
+        keep = _kept_in(journal)
+        failures = ask_all(asked, new, depth, most_failed=most, keep=keep, limits=limits, progress=progress)
+        with closing(DuckDB(spill=folder)) as engine:
+            empty = table.renew(engine, journal)
         journal.remove()
     notes = _notes(out, table, journal)
     return Collected(out, len(queries), len(new), len(queries) - len(new), empty, failures, notes)

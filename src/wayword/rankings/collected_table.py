@@ -18,76 +18,77 @@ from wayword.store.input_file import InputFile
 
 KEY = b"wayword.answers"
 """Of the metadata: a JSON object with `identity` and `empty`, the time of the answer of each query without results."""
+_ROWS = pa.schema(
+    [
+        ("query", pa.string()),
+        ("document", pa.string()),
+        ("rank", pa.int32()),
+        ("time", pa.timestamp("us", "UTC")),
+    ]
+)
+_ANSWERS = pa.schema([("query", pa.string()), ("time", pa.float64()), ("found", pa.list_(pa.string()))])
 
 
 class CollectedTable:
-    """The table of earlier runs, if there is one, and how it is renewed."""
+    """The table of earlier runs, if there is one, and how it is renewed. Answers older than `oldest` are left out."""
 
-    def __init__(self, engine: DuckDB, path: Path, identity: str, oldest: float) -> None:
-        """Read the answers that are not older than `oldest`; `times` has the time of each."""
-        self._engine, self._path, self._identity, self._oldest = engine, path, identity, oldest
+    def __init__(self, path: Path, identity: str, oldest: float) -> None:
+        self._path, self._identity, self._oldest = path, identity, oldest
         earlier = _metadata(path) if path.exists() else None
         self.other = earlier is not None and earlier["identity"] != identity
-        """Whether the table is of another source; then it has no answer."""
+        """Whether the table is of another source; then none of its answers counts."""
         self._there = earlier is not None and not self.other
-        self._empty: dict[str, float] = {}
-        self.times: dict[str, float] = {}
+        of_queries = earlier["empty"] if earlier is not None and self._there else {}
+        self._empty = {query: moment for query, moment in of_queries.items() if moment >= oldest}
         self.rows = 0
-        if earlier is not None and self._there:
-            self._empty = {query: moment for query, moment in earlier["empty"].items() if moment >= oldest}
-            self.times = self._read()
 
-    def _read(self) -> dict[str, float]:
-        """Step `earlier`: the rows that are not too old. Returns the time of each query's answer."""
-        self._engine.read("earlier_rows", InputFile(self._path))
-        self._engine.step(
+    def times(self, engine: DuckDB) -> dict[str, float]:
+        """When each query was answered."""
+        self._earlier(engine)
+        found = engine.arrow("SELECT query, epoch(max(time)) AS time FROM earlier GROUP BY query")
+        return dict(zip(found["query"].to_pylist(), found["time"].to_pylist(), strict=True)) | self._empty
+
+    def _earlier(self, engine: DuckDB) -> None:
+        """Step `earlier`: the rows of the table that are not too old."""
+        if not self._there:
+            engine.load("earlier", _ROWS.empty_table())
+            return
+        engine.read("earlier_rows", InputFile(self._path))
+        engine.step(
             "earlier",
             "SELECT query, document, rank, time FROM earlier_rows WHERE epoch(time) >= :oldest",
             oldest=self._oldest,
         )
-        found = self._engine.arrow("SELECT query, epoch(max(time)) AS time FROM earlier GROUP BY query")
-        return dict(zip(found["query"].to_pylist(), found["time"].to_pylist(), strict=True)) | self._empty
 
-    def renew(self, journal: Journal) -> int:
-        """Write the table with the answers in the journal instead of earlier ones. Returns how many have no results."""
-        self._answers(journal)
-        earlier = (
-            """UNION ALL SELECT query, document, rank, time FROM earlier
-               WHERE query NOT IN (SELECT query FROM answers)"""
-            if self._there
-            else ""
-        )
-        self._engine.step(
+    def renew(self, engine: DuckDB, journal: Journal) -> int:
+        """Write the table, with the answers in the journal instead of earlier ones. Returns how many have no results."""
+        self._earlier(engine)
+        self._answers(engine, journal)
+        engine.step(
             "collected",
-            f"""
+            """
             SELECT query, document, CAST(min(rank) AS INTEGER) AS rank, to_timestamp(min(time)) AS time FROM (
               SELECT query, time, unnest(found) AS document, generate_subscripts(found, 1) AS rank FROM answers
-            ) AS hit WHERE document IS NOT NULL GROUP BY query, document {earlier}
+            ) AS hit WHERE document IS NOT NULL GROUP BY query, document
+            UNION ALL
+            SELECT query, document, rank, time FROM earlier WHERE query NOT IN (SELECT query FROM answers)
             """,
         )
-        self.rows = self._engine.arrow("SELECT count(*) AS n FROM collected")["n"][0].as_py()
-        renewed = self._engine.arrow(
-            "SELECT query, time FROM answers WHERE query NOT IN (SELECT query FROM collected)"
-        ).to_pylist()
-        answered = set(self._engine.arrow("SELECT query FROM answers")["query"].to_pylist())
-        empty = {query: moment for query, moment in self._empty.items() if query not in answered}
-        empty |= {row["query"]: row["time"] for row in renewed}
+        self.rows = engine.arrow("SELECT count(*) AS n FROM collected")["n"][0].as_py()
+        empty = self._without_results(engine)
         about = json.dumps({"identity": self._identity, "empty": empty}, ensure_ascii=False)
         with disk.filled(self._path.absolute().parent) as folder:
             ordered = "SELECT * FROM collected ORDER BY query, rank"
-            self._engine.write(ordered, folder / self._path.name, {KEY: about.encode()})
+            engine.write(ordered, folder / self._path.name, {KEY: about.encode()})
         return len(empty)
 
-    def _answers(self, journal: Journal) -> None:
-        """Step `answers` (query, time, found): the last answer of the journal to each query."""
+    def _answers(self, engine: DuckDB, journal: Journal) -> None:
+        """Step `answers` (query, time, found): the last answer in the journal to each query."""
         if not journal.times:
-            empty = pa.schema(
-                [("query", pa.string()), ("time", pa.float64()), ("found", pa.list_(pa.string()))]
-            )
-            self._engine.load("answers", empty.empty_table())
+            engine.load("answers", _ANSWERS.empty_table())
             return
-        self._engine.read("journalled", InputFile(journal.path))
-        self._engine.step(
+        engine.read("journalled", InputFile(journal.path))
+        engine.step(
             "answers",
             """
             SELECT query, CAST(time AS DOUBLE) AS time, from_json(documents, '["VARCHAR"]') AS found FROM journalled
@@ -96,6 +97,14 @@ class CollectedTable:
             """,
             oldest=self._oldest,
         )
+
+    def _without_results(self, engine: DuckDB) -> dict[str, float]:
+        answers = engine.arrow(
+            "SELECT query, time, query IN (SELECT query FROM collected) AS found FROM answers"
+        ).to_pylist()
+        renewed = {row["query"] for row in answers}
+        earlier = {query: moment for query, moment in self._empty.items() if query not in renewed}
+        return earlier | {row["query"]: row["time"] for row in answers if not row["found"]}
 
 
 def _metadata(path: Path) -> dict[str, Any]:
