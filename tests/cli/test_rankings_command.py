@@ -16,8 +16,8 @@ QUERIES = [f"{word} {n}" for n in range(50) for word in WORDS]
 CONCURRENCY = 4
 
 
-def first_word(query: str, depth: int) -> list[str]:
-    return matching(query.split()[0], depth)
+def first_word(query: str, depth: int = 100) -> list[str]:
+    return matching(query.partition(" ")[0], depth)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wayword.engines import Engine
@@ -31,6 +31,7 @@ def slow(searched: list[str | None], further: list[str | None]) -> list[str]:
     return [min(forms[text], key=lambda query: (-times[query], query)) for text in order]
 
 
+@settings(max_examples=25)
 @given(st.lists(RAW, max_size=12), st.lists(RAW, max_size=5))
 def test_each_text_is_asked_once_in_its_most_searched_form(
     searched: list[str | None], further: list[str | None]

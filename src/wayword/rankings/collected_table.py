@@ -61,7 +61,7 @@ class CollectedTable:
         )
 
     def renew(self, engine: DuckDB, journal: Journal) -> int:
-        """Write the table, with the answers in the journal instead of earlier ones. Returns how many have no results."""
+        """Write the table; answers in the journal replace earlier ones. Returns how many have no results."""
         self._earlier(engine)
         self._answers(engine, journal)
         engine.step(

@@ -91,11 +91,9 @@ def test_a_key_in_the_query_of_an_address_is_not_shown(server: LoopbackEngine, l
     with closing(open_source("url", options)) as source:
         for status in (400, 401, 503, 200):
             server.refusal = (status, "no")
-            with pytest.raises(EngineError, match=server.address) as problem:
+            with pytest.raises(EngineError, match=r"status|JSON|answer") as problem:
                 collect(source, [log], out=log.parent / "rankings.parquet", limits=Limits(retries=0))
             assert "hunter2" not in str(problem.value)
-        server.refusal = None
-        server.search = lambda query, _depth: [query]
     assert b"hunter2" not in written(log.parent)
 
 
