@@ -172,7 +172,7 @@ def test_the_examples_of_rankings_give_what_the_page_says(
 ) -> None:
     page = ROOT / "docs/rankings.md"
     monkeypatch.chdir(tmp_path)
-    assert check_examples(page) == 13
+    assert check_examples(page) == 14
     (commands,) = (block for block in blocks(page, "sh") if "--from sqlite" in block)
     done = subprocess.run(
         ["bash", "-euc", f'wayword() {{ "{sys.executable}" -m wayword "$@"; }}\n{commands}'],

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from queue import Empty, Queue
+from queue import Queue
 
 from wayword.errors import EngineError
 from wayword.progress import SILENT, Progress
@@ -165,11 +165,9 @@ class _Asking:
 
     def _waiting(self) -> list[_Heard]:
         found: list[_Heard] = []
-        try:
-            while True:
-                self._take(self._heard.get_nowait(), found)
-        except Empty:
-            return found
+        for _ in range(self._heard.qsize()):
+            self._take(self._heard.get_nowait(), found)
+        return found
 
     def _take(self, item: list[_Heard] | BaseException | None, found: list[_Heard]) -> None:
         if isinstance(item, BaseException):

@@ -122,5 +122,5 @@ def test_a_connection_of_postgres_that_broke_is_made_again(server: str, tmp_path
 def test_a_database_that_is_not_there_is_an_error_at_once(server: str, tmp_path: Path) -> None:
     template = tmp_path / "search.sql"
     template.write_text("SELECT %(query)s")
-    with pytest.raises(EngineError, match='Cannot connect to PostgreSQL: .*database "none" does not exist'):
+    with pytest.raises(EngineError, match=r'Cannot connect to PostgreSQL: .*database "none" does not exist'):
         open_source("postgres", Options(server.replace("/postgres?", "/none?"), template=template))
