@@ -7,14 +7,15 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 FILE = Path(__file__).parents[1] / "docs" / "licences.md"
-INSTALLS = ("", "pecos", "report", "words", "bert")
+INSTALLS = ("", "pecos", "report", "words", "postgres", "bert")
 """The light install, and the extras."""
 TEXT = """# Licences
 
 Wayword has the licence Apache-2.0. This table lists what `pip install .` and each extra bring along, as the packages
 themselves declare it; `python scripts/write_licences.py` writes it.
 
-No package is under the GPL or AGPL. `marisa-trie` is used under BSD-2-Clause, of the two that it offers. `tqdm`, which
+No package is under the GPL or AGPL. `psycopg`, of the extra `postgres` alone, is under the LGPL-3.0: Wayword imports it
+and contains none of it. `marisa-trie` is used under BSD-2-Clause, of the two that it offers. `tqdm`, which
 the extras bring along, is in part under MPL-2.0: changed files of it stay under it; Wayword changes none. The wheels of
 NumPy and SciPy contain `libgfortran` and `libquadmath`, and those of scikit-learn, XGBoost and `libpecos` contain
 `libgomp`: parts of GCC, which its runtime library exception (`libquadmath`: the LGPL-2.1) allows to distribute with
@@ -22,8 +23,8 @@ programs of any licence. On Linux, torch from PyPI also brings NVIDIA's CUDA lib
 CPU build of torch does not. Most entries of the English list in `glin-profanity` are also those of the "List of Dirty,
 Naughty, Obscene, and Otherwise Bad Words" (CC-BY-4.0); Wayword reads it where it is installed, and contains none of it.
 
-| package | licence | light install | pecos | report | words | bert |
-|---|---|---|---|---|---|---|
+| package | licence | light install | pecos | report | words | postgres | bert |
+|---|---|---|---|---|---|---|---|
 """
 
 

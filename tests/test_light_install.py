@@ -13,6 +13,7 @@ EXTRAS = (
     "starlette",
     "matplotlib",
     "glin_profanity",
+    "psycopg",
 )
 HEAVY = ("xgboost", "sklearn", "duckdb", "tantivy", "pyarrow", "numpy", "scipy", "rich", "typer")
 BLOCK = f"""
@@ -40,6 +41,15 @@ def test_import_wayword_imports_nothing_heavy() -> None:
 def test_every_name_of_the_door_opens() -> None:
     told = _python(BLOCK + "import wayword\nprint(all(getattr(wayword, name) for name in wayword.__all__))")
     assert (told.stdout, told.stderr) == ("True\n", "")
+
+
+def test_postgres_without_its_extra_says_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "search.sql").write_text("SELECT %(query)s")
+    main = BLOCK + "from wayword.cli.main import main\nmain()"
+    at = ("--endpoint", "postgresql:///shop", "--template", tmp_path / "search.sql")
+    told = _python(main, "rankings", "--from", "postgres", *at, "--queries", "log.csv", "--out", "r.parquet")
+    assert told.returncode == 2
+    assert "`--from postgres` needs the extra 'postgres'" in told.stderr
 
 
 def test_the_help_imports_nothing_heavy() -> None:

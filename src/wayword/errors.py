@@ -13,6 +13,10 @@ class LogError(WaywordError):
     """An invalid click log, rankings table or judgment table."""
 
 
+class EngineError(WaywordError):
+    """A search engine that cannot be asked, or that answers otherwise than expected."""
+
+
 class WorkspaceError(WaywordError):
     """A workspace that cannot be read or written."""
 

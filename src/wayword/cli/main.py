@@ -12,6 +12,7 @@ from wayword.cli.evaluate import evaluate
 from wayword.cli.import_log import import_log
 from wayword.cli.learn import demo, reproduce, run, simulate
 from wayword.cli.propensity import propensity
+from wayword.cli.rankings import rankings
 from wayword.cli.refresh import refresh
 from wayword.cli.report import report
 from wayword.cli.serve import export, index, serve
@@ -22,6 +23,7 @@ COMMANDS = (
     simulate,
     run,
     refresh,
+    rankings,
     ubi,
     acceptance,
     evaluate,

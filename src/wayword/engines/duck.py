@@ -114,13 +114,14 @@ class DuckDB:
         except duckdb.Error as problem:
             raise _failed(table, sql, problem) from problem
 
-    def write(self, sql: str, path: Path) -> None:
-        """Stream a query's rows into a Parquet file."""
+    def write(self, sql: str, path: Path, metadata: Mapping[bytes, bytes] | None = None) -> None:
+        """Stream a query's rows into a Parquet file, with `metadata` in its schema."""
         try:
             rows = self._connection.sql(sql).to_arrow_reader(WRITTEN_AT_ONCE)
-            with pq.ParquetWriter(path, rows.schema, compression="zstd") as file:
+            schema = rows.schema.with_metadata(dict(metadata)) if metadata else rows.schema
+            with pq.ParquetWriter(path, schema, compression="zstd") as file:
                 for batch in rows:
-                    file.write_batch(batch)
+                    file.write_batch(batch.replace_schema_metadata(schema.metadata))
         except duckdb.Error as problem:
             raise _failed(path.stem, sql, problem) from problem
 

@@ -6,7 +6,8 @@ The score of a document is the sum over the query's terms t and the searched fie
     idf_f(t) = ln(1 + (N − N_t + ½) / (N_t + ½)),
 
 where n is the count of t in the field, N the number of documents and N_t the number of those whose field contains t.
-Ties keep the table's order. Queries bypass the query parser, so no character in them is special.
+Ties keep the table's order. Queries bypass the query parser, so no character in them is special. With a `language`, the
+terms of documents and queries are stemmed by its Snowball stemmer.
 
 >>> documents = pa.table({"document": ["vlc", "mpv"], "title": ["media player", "video player for you"]})
 >>> rank_with_bm25(documents, ["video player", "mpv!", "fish"]).to_pylist()
@@ -32,6 +33,12 @@ from wayword.rankings.terms import document_terms, query_terms
 RANKINGS_SCHEMA = pa.schema([("query", pa.string()), ("document", pa.string()), ("rank", pa.int32())])
 FIELDS = ("name", "title")
 BATCH = 4096
+LANGUAGES = (
+    *("arabic", "danish", "dutch", "english", "finnish", "french", "german", "greek", "hungarian", "italian"),
+    *("norwegian", "portuguese", "romanian", "russian", "spanish", "swedish", "tamil", "turkish"),
+)
+"""Those that have a stemmer."""
+_TOKENIZER = "terms"
 # A limit, not a reservation: the maximum of Tantivy, so that one thread writes one segment.
 _HEAP_LIMIT = 4_293_000_000
 
@@ -42,6 +49,7 @@ def rank_with_bm25(
     *,
     depth: int = 100,
     fields: Sequence[str] = FIELDS,
+    language: str | None = None,
     progress: Progress = SILENT,
 ) -> pa.Table:
     """The `depth` best documents of each distinct query, in the given order: columns query, document, rank.
@@ -49,9 +57,7 @@ def rank_with_bm25(
     `documents` has the column `document` and the searched `fields`; without a column `name`, the document's
     id is its name. A query without results has no row. `progress` counts the ranked queries.
     """
-    _check(documents, fields)
-    index = Bm25Index([_texts(documents, field) for field in fields])
-    names = documents["document"].cast(pa.string()).combine_chunks()
+    index, names = index_of(documents, fields, language), names_of(documents)
     batches, distinct, done = [], dict.fromkeys(queries), 0
     for batch in _batches(distinct, BATCH):
         batches.append(_rank_batch(index, names, batch, depth))
@@ -60,13 +66,26 @@ def rank_with_bm25(
     return pa.Table.from_batches(batches, schema=RANKINGS_SCHEMA)
 
 
+def index_of(documents: pa.Table, fields: Sequence[str] = FIELDS, language: str | None = None) -> "Bm25Index":
+    """Check a document table and index its `fields`."""
+    _check(documents, fields)
+    return Bm25Index([_texts(documents, field) for field in fields], language)
+
+
+def names_of(documents: pa.Table) -> pa.StringArray:
+    """The identifiers of the documents, as text."""
+    return documents["document"].cast(pa.string()).combine_chunks()
+
+
 class Bm25Index:
     """An inverted index over parallel columns of text; a document is identified by its row."""
 
-    def __init__(self, columns: Sequence[Sequence[str]]) -> None:
+    def __init__(self, columns: Sequence[Sequence[str]], language: str | None = None) -> None:
         self._fields = [f"field{number}" for number in range(len(columns))]
         self._schema = _schema(self._fields)
+        self._analyzer = _analyzer(language)
         index = tantivy.Index(self._schema)
+        index.register_tokenizer(_TOKENIZER, self._analyzer)
         writer = index.writer(heap_size=_HEAP_LIMIT, num_threads=1)
         for texts in zip(*columns, strict=True):
             terms = (" ".join(document_terms(text)) for text in texts)
@@ -85,7 +104,7 @@ class Bm25Index:
         """Rows of the `depth` best documents, best first."""
         clauses = [
             (tantivy.Occur.Should, tantivy.Query.term_query(self._schema, field, term, "freq"))
-            for term in query_terms(query)
+            for term in self._analyzer.analyze(" ".join(query_terms(query)))
             for field in self._fields
         ]
         if not clauses or not self._searcher.num_docs:
@@ -94,10 +113,24 @@ class Bm25Index:
         return [address.doc for _, address in results.hits]
 
 
+def _analyzer(language: str | None) -> tantivy.TextAnalyzer:
+    """Splits at white space; with a language, stems.
+
+    >>> _analyzer("english").analyze("running shoes"), _analyzer(None).analyze("running shoes")
+    (['run', 'shoe'], ['running', 'shoes'])
+    """
+    builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace())
+    if language is None:
+        return builder.build()
+    if language not in LANGUAGES:
+        raise LogError(f"Found the language {language!r}; expected one of {', '.join(LANGUAGES)}.")
+    return builder.filter(tantivy.Filter.stemmer(language)).build()
+
+
 def _schema(fields: Sequence[str]) -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     for field in fields:
-        builder.add_text_field(field, tokenizer_name="whitespace", index_option="freq")
+        builder.add_text_field(field, tokenizer_name=_TOKENIZER, index_option="freq")
     return builder.build()
 
 

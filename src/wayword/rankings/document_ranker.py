@@ -37,10 +37,10 @@ def bm25(
     progress: Progress = SILENT,
 ) -> pa.Table:
     """Rank with BM25; see `DocumentRanker`."""
-    from wayword.rankings.bm25 import rank_with_bm25
+    from wayword.rankings.bm25 import FIELDS, rank_with_bm25
 
-    chosen = {} if fields is None else {"fields": fields}
-    return rank_with_bm25(documents, queries, depth=depth, progress=progress, **chosen)
+    chosen = FIELDS if fields is None else fields
+    return rank_with_bm25(documents, queries, depth=depth, fields=chosen, progress=progress)
 
 
 RANKERS: Mapping[str, DocumentRanker] = {"bm25": bm25}

@@ -41,7 +41,7 @@ def write(
     """
     with tables_in(out) as engine:
         tables.fetch(engine, at["log"], "searches", "clicks")
-        described = _documents(engine, documents, attributes=config.propose > 0) if documents else None
+        described = read_documents(engine, documents, attributes=config.propose > 0) if documents else None
         more, asked = _queries(engine, queries) if queries else [], dict[str, int]()
         if exported:
             rankings.read(engine, exported)
@@ -94,7 +94,7 @@ def _without_ranking(engine: Engine, queries: Sequence[str]) -> int:
     return sum(normalise(query) not in known for query in queries)
 
 
-def _documents(engine: Engine, path: Path | InputFile, *, attributes: bool = False) -> pa.Table:
+def read_documents(engine: Engine, path: Path | InputFile, *, attributes: bool = False) -> pa.Table:
     """Read a document table: `document` (the id), `title`, and optionally `name`, which is searched too; with
     `attributes`, also further columns of text."""
     engine.read("described", path)
