@@ -9,14 +9,25 @@ from typing import Any
 import pyarrow as pa
 from msgspec import structs
 
+from wayword.check.findings import failed
+from wayword.check.printed import refusal
+from wayword.check.stage import CHECK, of_report
 from wayword.completion.policies import Policy
 from wayword.config import COMPARED, Config
-from wayword.errors import ConfigError
+from wayword.errors import ConfigError, LogError
 from wayword.evaluation import stage as estimates
 from wayword.index.build import build as build_index
 from wayword.index.index import ABOUT
 from wayword.index.versions import ROOT, current
-from wayword.plan import WORTH, Inputs, estimates_stage, evaluated_again, learning_stages, supplied
+from wayword.plan import (
+    WORTH,
+    Inputs,
+    check_stage,
+    estimates_stage,
+    evaluated_again,
+    learning_stages,
+    supplied,
+)
 from wayword.progress import Progress
 from wayword.rankings import document_ranker
 from wayword.rankings.document_ranker import DocumentRanker
@@ -25,7 +36,7 @@ from wayword.simulation.people_log import simulate_people as simulate_people_of_
 from wayword.simulation.simulate import simulate as simulate_world
 from wayword.store.artefact import read_object, report_of
 from wayword.store.stage import Folders, Stage
-from wayword.store.workspace import Workspace, building
+from wayword.store.workspace import Build, Workspace, building
 
 PAPER = ("random", "retriever", "unbiased")
 """The policies that need the paper's stages."""
@@ -45,6 +56,7 @@ def run(
     impressions: Path | str | None = None,
     first_rank: int = 1,
     paper: bool = False,
+    force: bool = False,
     reporter: Progress | None = None,
 ) -> Workspace:
     """Run every stage whose inputs have changed and return the workspace.
@@ -56,6 +68,8 @@ def run(
     (search_id, query, document, rank, clicked) are what each search showed, with ranks from `first_rank`: with
     `[propensity] source = "log"`, p is estimated from them. `paper` trains the paper's policies too, and compares with
     them.
+
+    The files are checked first (docs/check.md): a FAIL raises `LogError`, unless `force`.
     """
     settings = config if isinstance(config, Config) else Config.load(config)
     settings = with_paper(settings) if paper else settings
@@ -86,6 +100,7 @@ def run(
     )
     planned = stages_before_index(settings, inputs, reporter)
     with building(out, reporter) as build:
+        _check_files(build, settings, inputs, reporter, force=force)
         for name, stage in planned.items():
             folder = build.stage(name, stage)
             if name == WORTH and name in build.made and (said := report_of(folder).get("sentence")):
@@ -107,6 +122,7 @@ def check(
     documents: Path | str | None = None,
     config: Config | Path | str | None = None,
     lenient: bool = False,
+    force: bool = False,
     reporter: Progress | None = None,
 ) -> dict[str, Any]:
     """Check the log and the rankings and say what can be learned from them at most, before anything is trained.
@@ -119,9 +135,21 @@ def check(
     inputs = Inputs.at(log, rankings, documents, lenient=lenient)
     planned = stages_before_index(settings, inputs, reporter)
     with building(out, reporter) as build:
+        _check_files(build, settings, inputs, reporter, force=force)
         for name in ("log", "rankings", "propensity", WORTH):
             folder = build.stage(name, planned[name])
     return report_of(folder)
+
+
+def _check_files(build: Build, settings: Config, inputs: Inputs, reporter: Progress, *, force: bool) -> None:
+    """Stage `check`: raise `LogError` for a FAIL, unless `force`; note what else was found."""
+    found = of_report(report_of(build.stage(CHECK, check_stage(settings, inputs))))
+    if failed(found) and not force:
+        raise LogError(refusal(found, source=str(inputs.log)))
+    if CHECK in build.made:
+        for one in found:
+            if one.level != "PASS":
+                reporter.note(f"check: {one.found}")
 
 
 def _check_given(rankings: Path | str | None, documents: Path | str | None) -> None:

@@ -7,6 +7,7 @@ import typer
 from wayword import __version__
 from wayword.cli import shell
 from wayword.cli.acceptance import acceptance
+from wayword.cli.check import check
 from wayword.cli.complete import complete
 from wayword.cli.evaluate import evaluate
 from wayword.cli.learn import demo, reproduce, run, simulate
@@ -18,6 +19,7 @@ from wayword.cli.ubi import ubi
 
 COMMANDS = (
     simulate,
+    check,
     run,
     ubi,
     acceptance,

@@ -30,17 +30,27 @@ def build(engine: Engine, path: Path | InputFile, config: LogConfig, *, judged: 
     """Steps `searches` and `clicks`: read, validate, normalise and split a file."""
     engine.read("raw", path)
     given = columns.find(engine, "raw", judged=judged, source=str(path))
-    columns.typed(engine, "raw", given)
-    if _count(engine, "rows") == 0:
+    rows(engine, given)
+    if _count(engine, "typed") == 0:
         raise LogError(f"{path} is empty: it has columns but no row. Expected at least one search.")
-    _normalise(engine, given)
     checks.enforce(engine, checks.JUDGMENT_CHECKS if judged else checks.LOG_CHECKS, source=str(path))
     whole = (*checks.SEARCH_CHECKS, *checks.context_checks(engine, given))
     checks.enforce(engine, whole, source=str(path))
-    _searches(engine, given)
-    splits.assign(engine, config, source=str(path), timed=given.has("time"))
-    _clicks(engine, judged=judged)
+    searches_and_clicks(engine, given, config, source=str(path))
     return Log(given, _report(engine))
+
+
+def rows(engine: Engine, given: columns.Columns) -> None:
+    """Step `typed`: the rows of `raw` with typed columns and normalised texts, whether they are valid or not."""
+    columns.typed(engine, "raw", given)
+    _normalise(engine, given)
+
+
+def searches_and_clicks(engine: Engine, given: columns.Columns, config: LogConfig, *, source: str) -> None:
+    """Steps `searches` and `clicks`, of valid rows in `typed`."""
+    _searches(engine, given)
+    splits.assign(engine, config, source=source, timed=given.has("time"))
+    _clicks(engine, judged=given.judged)
 
 
 def forms(engine: Engine, table: str, sql: str) -> None:

@@ -16,6 +16,8 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from wayword import __version__
+from wayword.check.finding import Finding, percent, share
+from wayword.check.stage import CHECK, of_report
 from wayword.completion.policies import DEFAULT
 from wayword.engines import tables
 from wayword.engines.tables import tables_in
@@ -27,7 +29,7 @@ from wayword.report import chart
 from wayword.report.chart import Chart, Mark
 from wayword.report.estimates import estimates_of
 from wayword.report.exhibits import Column, Interval, Table, number, shown
-from wayword.report.findings import FEW_TEST, Finding, findings, percent, share
+from wayword.report.findings import findings
 from wayword.report.html_page import environment, html_page
 from wayword.report.log_facts import LogFacts
 from wayword.report.recommended_settings import recommended, settings_file
@@ -135,7 +137,7 @@ class LogReport:
     @property
     def problems(self) -> list[Finding]:
         """What should be mended before any number is believed."""
-        return [one for one in self.findings if one.level == "problem"]
+        return [one for one in self.findings if one.level == "FAIL"]
 
 
 def write(workspace: Workspace, out: Path, *, ubi: Path | None = None) -> None:
@@ -165,6 +167,7 @@ def read(workspace: Workspace, ubi: Path | None = None) -> LogReport:
         estimates = {mode: estimates_of(workspace, None, mode=mode) for mode in MODES}
         curve, report = curve_of(workspace), workspace.report("completion")
         propensities = _propensities(workspace)
+        checked = of_report(workspace.report(CHECK)) if CHECK in workspace.manifest["stages"] else []
     helped, hurt = helped_and_hurt(gains, served)
     reasons = {
         name.removeprefix("withheld: "): int(count)
@@ -179,7 +182,7 @@ def read(workspace: Workspace, ubi: Path | None = None) -> LogReport:
     )
     return LogReport(
         facts=facts,
-        findings=findings(facts),
+        findings=findings(facts, config, checked),
         verdicts=verdicts,
         sessions=sessions,
         curve=curve,
@@ -361,7 +364,8 @@ def _longer(verdict: Mapping[str, Any]) -> list[tuple[str, float]]:
 def _next_step(report: LogReport) -> str:
     """What to do next, from the verdict."""
     verdict = report.verdict
-    if report.facts.tested >= FEW_TEST and report.problems:
+    problems = [one.name for one in report.problems]
+    if problems and "test_searches" not in problems:
         return "mend the data as said above, and run again; until then, do not rely on this comparison."
     said = {
         verdict[
