@@ -31,7 +31,7 @@ OF_ROWS: tuple[Check, ...] = (
     users.rates,
 )
 """Checks that see every row of the log as it is."""
-OF_SEARCHES: tuple[Check, ...] = (ranks.absurd, ranks.same, users.shares, sample.test_searches)
+OF_SEARCHES: tuple[Check, ...] = (ranks.absurd, ranks.same, users.shares, sample.tested)
 """Checks of the searches and clicks whose rows can be used."""
 OF_RANKINGS: tuple[Check, ...] = (rankings.coverage, rankings.below, rankings.agreement)
 

@@ -15,6 +15,7 @@ from wayword.errors import LogError
 from wayword.store.input_file import InputFile
 
 READ_SIZE = 1 << 20
+_KINDS = (b"\n", b"\r", b"\r\n")
 ENDS = {b"\n": "LF", b"\r\n": "CRLF", b"\r": "CR"}
 _END = re.compile(rb"\r\n|\n|\r")
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
@@ -33,7 +34,6 @@ class TextForm:
     """The first line that ends otherwise than the first."""
     quoted_ends: int = 0
     """Line breaks inside quotes."""
-    blank: int = 0
     header: str = ""
     unfinished: bool = False
     """The last line has no end."""
@@ -96,7 +96,6 @@ def _count_ends(
     kinds = Counter({b"\r\n": crlf, b"\n": lf - crlf, b"\r": cr - crlf})
     if not first and (found := _END.search(data)):
         first = found[0]
-    form.blank += data.count(b"\n\n") + data.count(b"\r\n\r\n") + data.count(b"\r\r")
     quoted = quotes and (inside or b'"' in data)
     if not quoted and kinds.total() == kinds[first]:
         form.ends += kinds
@@ -109,10 +108,10 @@ def _count_ends(
     ends = np.flatnonzero(returns | (feeds & ~np.r_[False, returns[:-1]]))
     kind = np.where(pairs[ends], 2, np.where(returns[ends], 1, 0))
     outside = ~open_at[ends]
-    for number, end in enumerate((b"\n", b"\r", b"\r\n")):
+    for number, end in enumerate(_KINDS):
         form.ends[end] += int((outside & (kind == number)).sum())
     form.quoted_ends += int((~outside).sum())
-    other = np.flatnonzero(outside & (kind != (b"\n", b"\r", b"\r\n").index(first)))
+    other = np.flatnonzero(outside & (kind != _KINDS.index(first))) if first else ends[:0]
     if form.mixed is None and len(other):
         form.mixed = before + int(other[0]) + 1
     return first, bool(open_at[-1]) if len(open_at) else inside

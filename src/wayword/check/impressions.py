@@ -71,8 +71,8 @@ def _without(log: Tables, all_clicks: int, unknown: int, unseen: int) -> Finding
         f"impression: {unknown:,} in searches that the impressions lack, {unseen:,} on documents that their search did "
         "not show.",
         "Propensities are learned from the other searches alone.",
-        "Nothing, if only a sample of the searches is recorded. Else look whether later pages are recorded, and results "
-        "that load while scrolling.",
+        "Nothing, if only a sample of the searches is recorded. Else look whether later pages, and results "
+        "that load while scrolling, are recorded.",
         missing,
         log.examples(
             """SELECT search_id, raw_query, document_id, rank FROM shown_clicks WHERE shown = 0

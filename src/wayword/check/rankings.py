@@ -204,7 +204,8 @@ def _shown_so(log: Tables) -> int:
     return log.count(
         f"""(SELECT DISTINCT p.search, p.document_id, p.rank
              FROM (SELECT search, search_id, document_id, rank FROM placed WHERE {MISMATCHED}) AS p
-             JOIN impressions AS i ON i.search_id = p.search_id AND i.document = p.document_id AND i.rank = p.rank) AS t"""
+             JOIN impressions AS i
+             ON i.search_id = p.search_id AND i.document = p.document_id AND i.rank = p.rank) AS t"""
     )
 
 

@@ -14,12 +14,12 @@ FEW_CLICKS = 20
 
 
 def from_zero(log: Tables, table: str = "typed") -> bool:
-    """Whether the positions of a table start at 0: no number is negative, and 0 is half as frequent as 1, or more."""
+    """Whether the positions of a table start at 0: none is negative, and 0 is at least a fifth as frequent as 1."""
     found = log.row(
         f"""SELECT count(CASE WHEN rank = 0 THEN 1 END) AS zeros, count(CASE WHEN rank = 1 THEN 1 END) AS ones,
                    count(CASE WHEN rank < 0 THEN 1 END) AS negative FROM {table} WHERE document_id IS NOT NULL"""
     )
-    return bool(found["zeros"] and not found["negative"] and 2 * found["zeros"] >= found["ones"])
+    return bool(found["zeros"] and not found["negative"] and 5 * found["zeros"] >= found["ones"])
 
 
 def valid(log: Tables) -> Iterator[Finding]:

@@ -2,9 +2,9 @@
 
 import csv
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from wayword.check.finding import Finding, counted
+from wayword.check.finding import Finding, Level, counted
 from wayword.check.form import ENDS, SEPARATORS, TextForm, scan
 from wayword.engines import files
 from wayword.engines.duck import DuckDB
@@ -12,6 +12,8 @@ from wayword.errors import LogError
 from wayword.logs.checks import EXAMPLES
 from wayword.store.input_file import InputFile
 
+MOST_BROKEN = 1000
+"""With more broken lines, rows are named by their numbers, not by their lines."""
 LONGEST = 100
 """Characters of a line in an example."""
 
@@ -24,11 +26,6 @@ class Reading:
     readable: bool = True
     first_line: int | None = None
     """The line of the first row, if every row is a line."""
-
-    @property
-    def failed(self) -> bool:
-        """Whether the file cannot be used as it is."""
-        return any(found.level == "FAIL" for found in self.findings)
 
 
 def read(engine: DuckDB, table: str, file: InputFile) -> Reading:
@@ -55,15 +52,10 @@ def _read_text(engine: DuckDB, table: str, file: InputFile, kind: str) -> Readin
     expected = files.DELIMITERS.get(kind, "")
     delimiter = _separator(form.header, expected)
     wrong = [*_encoding(form, file), *_separated(form, file, expected, delimiter)]
-    problem = None
-    if not wrong:
-        try:
-            engine.read(table, file)
-        except LogError as refused:
-            problem = str(refused)
-    if wrong or problem is not None:
-        names = _names(form.header, delimiter) if expected else ()
-        mixed = form.mixed is not None
+    problem = None if wrong else _refused(engine, table, file)
+    salvaged = bool(wrong) or problem is not None
+    if salvaged:
+        names, mixed = _names(form.header, delimiter) if expected else [], form.mixed is not None
         engine.salvage(table, file, names, delimiter=delimiter, encoding=form.encoding, mixed=mixed)
         broken = _broken(engine, table, file)
         wrong += [*_line_ends(form, file, "FAIL"), *broken]
@@ -72,7 +64,17 @@ def _read_text(engine: DuckDB, table: str, file: InputFile, kind: str) -> Readin
             wrong.append(Finding("file", "FAIL", problem, do=do))
     elif expected:
         wrong += _line_ends(form, file, "WARN")
-    return Reading(tuple(wrong), first_line=_first_line(engine, table, form, header=bool(expected)))
+    line = _first_line(engine, table, form, header=bool(expected), broken=salvaged)
+    return Reading(tuple(wrong), first_line=line)
+
+
+def _refused(engine: DuckDB, table: str, file: InputFile) -> str | None:
+    """Create `table` of a file without faults; else why it is refused."""
+    try:
+        engine.read(table, file)
+    except LogError as problem:
+        return str(problem)
+    return None
 
 
 def _separator(header: str, expected: str) -> str:
@@ -128,24 +130,23 @@ def _separated(form: TextForm, file: InputFile, expected: str, delimiter: str) -
         )
 
 
-def _line_ends(form: TextForm, file: InputFile, level: str) -> Iterator[Finding]:
+def _line_ends(form: TextForm, file: InputFile, level: Level) -> Iterator[Finding]:
     if form.mixed is None:
         return
     kinds = ", ".join(f"{n:,} {ENDS[end]}" for end, n in form.ends.most_common() if n)
-    found = Finding(
+    yield Finding(
         "line_ends",
-        "FAIL",
+        level,
         f"{file} mixes line ends ({kinds}): line {form.mixed:,} is the first that ends otherwise than line 1.",
         "Files that were joined have this; rows may be read as one, or as none.",
         f"Write all lines with one end: `wayword import {file} --out log` does, or dos2unix.",
         form.ends.total() - max(form.ends.values()),
     )
-    yield found if level == "FAIL" else replace(found, level="WARN")
 
 
 def _broken(engine: DuckDB, table: str, file: InputFile) -> list[Finding]:
     """Lines that are no rows."""
-    count = engine.arrow(f"SELECT count(DISTINCT line) AS n FROM {table}_unread")["n"][0].as_py()
+    count = _count(engine, f"{table}_unread")
     if not count:
         return []
     rows: Sequence[dict[str, str]] = engine.arrow(
@@ -167,6 +168,30 @@ def _broken(engine: DuckDB, table: str, file: InputFile) -> list[Finding]:
     ]
 
 
-def _first_line(engine: DuckDB, table: str, form: TextForm, *, header: bool) -> int | None:
-    rows = engine.arrow(f"SELECT count(*) AS n FROM {table}")["n"][0].as_py()
-    return 1 + header if rows == form.lines - header and not form.quoted_ends else None
+def _first_line(engine: DuckDB, table: str, form: TextForm, *, header: bool, broken: bool) -> int | None:
+    """The line of the first row, if every line is a row, or was left out for a reason; `input_row` then counts those
+    left out, too."""
+    rows, left_out = (
+        _count(engine, name) if there else 0 for name, there in ((table, True), (f"{table}_unread", broken))
+    )
+    if rows + left_out != form.lines - header or form.quoted_ends or left_out > MOST_BROKEN:
+        return None
+    if left_out and header:
+        row = f"r.{files.ROW}"
+        names = ", ".join(f"r.{engine.quote(name)}" for name in engine.columns(table) if name != files.ROW)
+        engine.step(
+            "broken_before",
+            f"""SELECT line - row_number() OVER (ORDER BY line) - 1 AS first
+                FROM (SELECT DISTINCT line FROM {table}_unread) AS t""",
+        )
+        engine.step(
+            table,
+            f"""SELECT {row} + (SELECT count(*) FROM broken_before AS b WHERE b.first <= {row}) AS {files.ROW}, {names}
+                FROM {table} AS r""",
+        )
+    return 1 + header
+
+
+def _count(engine: DuckDB, table: str) -> int:
+    key = "line" if table.endswith("_unread") else files.ROW
+    return int(engine.arrow(f"SELECT count(DISTINCT {key}) AS n FROM {table}")["n"][0].as_py())

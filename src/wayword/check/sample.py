@@ -8,10 +8,10 @@ from wayword.check.table import Tables
 from wayword.config import CheckConfig
 
 
-def test_searches(log: Tables) -> Iterator[Finding]:
+def tested(log: Tables) -> Iterator[Finding]:
     """The searches that are kept apart to test with, and have a click."""
-    tested = log.count("searches WHERE split = 'test' AND search IN (SELECT search FROM clicks)")
-    yield enough_tested(tested, log.limits)
+    number = log.count("searches WHERE split = 'test' AND search IN (SELECT search FROM clicks)")
+    yield enough_tested(number, log.limits)
 
 
 def enough_tested(tested: int, limits: CheckConfig) -> Finding:

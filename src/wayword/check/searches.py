@@ -1,6 +1,7 @@
 """Checks of searches: the column `search_id`, contradictory rows, duplicate rows."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from wayword.check.finding import Finding, counted, percent, share
 from wayword.check.table import Tables
@@ -15,7 +16,7 @@ def search_id(log: Tables) -> Iterator[Finding]:
     if log.has("search_id"):
         found = log.invalid(LOG_CHECKS[1], do="Fill the column in every row, or leave it out altogether.")
         yield found or Finding("search_id", "PASS", "Every row has a search_id.")
-    elif not log.columns.judged:
+    elif log.has("query") and not log.columns.judged:
         yield Finding(
             "search_id",
             "WARN",
@@ -30,6 +31,7 @@ def contradictions(log: Tables) -> Iterator[Finding]:
     checks: tuple[Check, ...] = context_checks(log.engine, log.columns)
     if log.has("search_id"):
         checks = (*SEARCH_CHECKS, *checks)
+    checks = tuple(map(_of_known_searches, checks))
     if log.columns.judged:
         checks = (*JUDGMENT_CHECKS[2:], *checks)
     elif log.has("weight"):
@@ -43,6 +45,13 @@ def contradictions(log: Tables) -> Iterator[Finding]:
     yield from wrong
     if log.has("search_id") and not wrong:
         yield Finding("search_rows", "PASS", "The rows of each search agree with each other.")
+
+
+def _of_known_searches(check: Check) -> Check:
+    """A check of whole searches without the rows that have no search_id: they are no search."""
+    if not check.name.startswith("search"):
+        return check
+    return replace(check, bad=f"({check.bad}) AND search_id IS NOT NULL")
 
 
 def duplicates(log: Tables) -> Iterator[Finding]:

@@ -96,19 +96,20 @@ class DuckDB:
         salvage = self._salvage_json if kind in files.JSON_LINES else self._salvage_csv
         options = f"encoding = {_text(encoding)}, strict_mode = {str(not mixed).lower()}, delim = {_text(delimiter)}"
         try:
-            salvage(table, str(alias), names, compression, options)
+            salvage(table, path, str(alias), names, compression, options)
         except duckdb.Error as problem:
             raise LogError(f"Cannot read {path}: {_brief(problem, str(alias), path.path)}") from problem
 
     def _salvage_csv(
-        self, table: str, alias: str, names: Sequence[str], compression: str, options: str
+        self, table: str, _path: InputFile, alias: str, names: Sequence[str], compression: str, options: str
     ) -> None:
         rejected = f"rejected_{table}"
         self._execute(f"DROP TABLE IF EXISTS {rejected}", {})
         self._execute(
             f"""CREATE OR REPLACE TABLE {table} AS SELECT row_number() OVER () - 1 AS {files.ROW}, *
-                FROM read_csv(:path, columns = {_types(dict.fromkeys(names, "VARCHAR"))}, auto_detect = false, header = true, quote = '"',
-                escape = '"', comment = '', nullstr = '', allow_quoted_nulls = false, compression = {compression},
+                FROM read_csv(:path, columns = {_types(dict.fromkeys(names, "VARCHAR"))}, auto_detect = false,
+                header = true, quote = '"', escape = '"', comment = '', nullstr = '', allow_quoted_nulls = false,
+                compression = {compression},
                 store_rejects = true, rejects_table = {_text(rejected)}, rejects_scan = {_text(rejected + "_scan")},
                 {options})""",
             {"path": alias},
@@ -120,7 +121,7 @@ class DuckDB:
         )
 
     def _salvage_json(
-        self, table: str, alias: str, _names: Sequence[str], compression: str, _options: str
+        self, table: str, path: InputFile, alias: str, _names: Sequence[str], compression: str, _options: str
     ) -> None:
         self._execute(
             f"""CREATE OR REPLACE TABLE {table}_unread AS SELECT * FROM (
@@ -134,11 +135,13 @@ class DuckDB:
             f"(SELECT * FROM read_ndjson_objects(:path, ignore_errors = true, compression = {compression}))"
         )
         valid = f"(SELECT * FROM {objects} WHERE json_type(json) = 'OBJECT') AS objects"
-        names = self._json_names(valid, InputFile(Path(alias)), alias)
+        if not self._execute(f"SELECT 1 FROM {valid} LIMIT 1", {"path": alias}).fetchone():
+            raise LogError(f"{path} has no line with a JSON object; expected one JSON object per line.")
+        names = self._json_names(valid, path, alias)
         self._execute(
             f"""CREATE OR REPLACE TABLE {table} AS SELECT row_number() OVER () - 1 AS {files.ROW}, *
-                FROM read_json(:path, columns = {self._json_types(valid, names, alias)}, format = 'newline_delimited', ignore_errors = true,
-                compression = {compression})""",
+                FROM read_json(:path, columns = {self._json_types(valid, names, alias)},
+                format = 'newline_delimited', ignore_errors = true, compression = {compression})""",
             {"path": alias},
         )
         known = " OR ".join(f"{self.quote(name)} IS NOT NULL" for name in names)
