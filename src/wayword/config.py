@@ -225,8 +225,6 @@ class CheckConfig(Table, frozen=True):
     """Largest share of the clicks that may disagree with the rankings or the impressions; more are a FAIL."""
     some: Share = 0.02
     """Share of the clicks (or rows) from which on such a finding is worth a WARN."""
-    covered: Share = 0.8
-    """Least share of the clicked queries that the rankings should have."""
     deepest: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 10_000
     """Ranks beyond this one are absurd: nobody scrolls so far."""
     same_rank: Share = 0.98

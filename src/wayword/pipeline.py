@@ -144,12 +144,12 @@ def check(
 def _check_files(build: Build, settings: Config, inputs: Inputs, reporter: Progress, *, force: bool) -> None:
     """Stage `check`: raise `LogError` for a FAIL, unless `force`; note what else was found."""
     found = of_report(report_of(build.stage(CHECK, check_stage(settings, inputs))))
-    if failed(found) and not force:
+    wrong = failed(found)
+    if wrong and not force:
         raise LogError(refusal(found, source=str(inputs.log)))
-    if CHECK in build.made:
-        for one in found:
-            if one.level != "PASS":
-                reporter.note(f"check: {one.found}")
+    for one in found if wrong or CHECK in build.made else ():
+        if one.level != "PASS":
+            reporter.note(f"check: {one.found}")
 
 
 def _check_given(rankings: Path | str | None, documents: Path | str | None) -> None:
