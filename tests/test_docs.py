@@ -163,7 +163,7 @@ def test_the_example_of_check_gives_what_the_page_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert check_examples(ROOT / "docs/check.md") == 9
+    assert check_examples(ROOT / "docs/check.md") == 11
     done = subprocess.run(
         [sys.executable, "-m", "wayword", "check", "clicks.csv"], capture_output=True, text=True, check=False
     )
