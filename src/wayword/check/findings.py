@@ -69,8 +69,10 @@ def _findings(engine: DuckDB, given: Given, settings: Config, now: datetime) -> 
         return
     yield _columns(tables, rows)
     log.rows(engine, known)
+    tables.forget("raw")
     for check in OF_ROWS:
         yield from check(tables)
+    tables.forget("rows")
     yield from _searches(tables)
     if given.impressions is not None:
         there, found = impressions.read(tables, given.impressions, given.first_rank)
@@ -114,6 +116,7 @@ def _searches(tables: Tables) -> Iterator[Finding]:
     engine.step("moved", f"SELECT {moved} FROM typed")
     valid = " AND ".join(f"({check.bad}) IS NOT TRUE" for check in checks)
     engine.step("typed", f"SELECT * FROM moved WHERE {valid}")
+    tables.forget("moved")
     try:
         log.searches_and_clicks(engine, tables.columns, tables.settings.log, source=tables.source)
     except LogError as problem:
@@ -141,6 +144,7 @@ def _rankings(engine: DuckDB, tables: Tables, file: InputFile) -> Iterator[Findi
             f"{source} has no row that can be used. Expected the results of each query.",
         )
         return
+    tables.forget("raw_rankings")
     rankings.placed(tables)
     for check in OF_RANKINGS:
         yield from check(tables)

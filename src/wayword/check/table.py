@@ -48,6 +48,11 @@ class Tables:
         """Number of rows of a table, or of a table with a condition."""
         return int(self.row(f"SELECT count(*) AS n FROM {table}")["n"])
 
+    def forget(self, *tables: str) -> None:
+        """Free the memory of tables whose rows are not needed any more."""
+        for table in tables:
+            self.engine.step(table, f"SELECT * FROM {table} LIMIT 0")
+
     def examples(self, sql: str, **values: Any) -> tuple[str, ...]:
         """The first rows of an ordered query, described; those with `input_row` by their place in the file."""
         rows = self.engine.arrow(f"{sql} LIMIT {EXAMPLES}", **values).to_pylist()
