@@ -14,11 +14,13 @@ import pytest
 
 import wayword
 from wayword.completion.acceptance import FEATURES, PRIOR
+from wayword.logs.checks import LOG_CHECKS, SEARCH_CHECKS
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 COMMANDS = (
     "simulate",
+    "check",
     "run",
     "refresh",
     "rankings",
@@ -159,6 +161,31 @@ def check_examples(page: Path) -> int:
 
 def test_the_example_of_demand_gives_what_the_page_says() -> None:
     assert check_examples(ROOT / "docs/demand.md") > 10
+
+
+def test_the_example_of_check_gives_what_the_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert check_examples(ROOT / "docs/check.md") == 11
+    done = subprocess.run(
+        [sys.executable, "-m", "wayword", "check", "clicks.csv"], capture_output=True, text=True, check=False
+    )
+    (shown,) = blocks(ROOT / "docs/check.md", "console")
+    command, *lines = shown.partition("…")[0].splitlines()
+    assert (command, done.returncode) == ("$ wayword check clicks.csv", 1)
+    assert done.stdout.splitlines()[: len(lines)] == lines
+
+
+def test_the_page_of_check_names_every_finding() -> None:
+    page = (ROOT / "docs/check.md").read_text(encoding="utf-8").partition("## What is found")[2]
+    source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src/wayword/check").glob("*.py"))
+    named = set(re.findall(r'Finding\(\s*"(\w+)"', source)) | {
+        check.name for check in (*LOG_CHECKS, *SEARCH_CHECKS)
+    }
+    assert named - {"rankings", "rankings_columns", "rankings_file", "split", "search_rows"} <= set(
+        re.findall(r"`(\w+)`", page)
+    )
 
 
 def test_the_example_of_people_gives_what_the_page_says() -> None:

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from commands import Command, wayword
 from runs import Made, hashes
 from wayword import pipeline
+from wayword.check import stage as check
 from wayword.completion import stage as completion
 from wayword.config import COMPARED, Config
 from wayword.demand import stage as demand
@@ -47,6 +48,7 @@ from wayword.store import disk
 from wayword.store.stage import Folders, Stage
 from wayword.store.workspace import Workspace, building
 
+CHECK = "check"
 STAGES = (
     "log",
     "rankings",
@@ -66,10 +68,22 @@ SETTINGS = Path(__file__).parent / "settings"
 PREFIXES = ["", "v", "video", "mail cl", "no such thing"]
 
 RERUN: dict[str, tuple[Any, tuple[str, ...]]] = {
-    "log.retriever_share": (0.55, STAGES),
-    "log.ranker_share": (0.25, STAGES),
+    "log.retriever_share": (0.55, (CHECK, *STAGES)),
+    "log.ranker_share": (0.25, (CHECK, *STAGES)),
+    "check.wrong": (0.3, (CHECK,)),
+    "check.some": (0.03, (CHECK,)),
+    "check.deepest": (1000, (CHECK,)),
+    "check.same_rank": (0.9, (CHECK,)),
+    "check.searches_per_minute": (60, (CHECK,)),
+    "check.searches_per_hour": (300, (CHECK,)),
+    "check.searches_per_day": (0, (CHECK,)),
+    "check.user_share": (0.1, (CHECK,)),
+    "check.few_test": (50, (CHECK,)),
+    "check.enough_test": (500, (CHECK,)),
+    "check.future_hours": (48, (CHECK,)),
+    "check.oldest_year": (2000, (CHECK,)),
     "rankings.on_mismatch": ("drop", STAGES[1:]),
-    "rankings.max_unexplained": (0.5, STAGES[1:]),
+    "rankings.max_unexplained": (0.5, (CHECK, *STAGES[1:])),
     "prefixes.start": ("first-word", ("contexts", *LEARNED)),
     "prefixes.min_chars": (2, ("contexts", *LEARNED)),
     "prefixes.passes": (2, ("contexts", *LEARNED)),
@@ -154,6 +168,7 @@ def hollow(monkeypatch: pytest.MonkeyPatch) -> None:
         return {}
 
     for module in (
+        check,
         log,
         rankings,
         contexts,
@@ -177,14 +192,14 @@ def test_a_changed_setting_reruns_the_stages_that_depend_on_it_and_no_other(
 ) -> None:
     value, expected = RERUN[setting]
     base = Config.parse({"retriever": {"model": "popular"}, "evaluation": {"compare": COMPARED}})
-    assert _run(world, tmp_path / "w", base) == list(STAGES)
+    assert _run(world, tmp_path / "w", base) == [CHECK, *STAGES]
     assert _run(world, tmp_path / "w", base) == []
     assert _run(world, tmp_path / "w", _changed(base, setting, value)) == list(expected)
 
 
 FILES: dict[str, tuple[str, ...]] = {
-    "log": STAGES,
-    "rankings": STAGES[1:],
+    "log": (CHECK, *STAGES),
+    "rankings": (CHECK, *STAGES[1:]),
     "documents": STAGES[1:],
     "truth": ("estimates",),
     "acceptance": ("completion", "index", "estimates"),
@@ -222,7 +237,7 @@ def test_a_changed_file_reruns_the_stages_that_depend_on_it_and_no_other(
         )
         return recorder.made
 
-    assert made() == expected(*STAGES)
+    assert made() == [CHECK, *expected(*STAGES)]
     assert made() == []
     files[changed].write_text("b\n")
     assert made() == expected(*FILES[changed])

@@ -236,10 +236,40 @@ class RefreshConfig(Table, frozen=True):
     """A full run is also due when refreshes have added this share of the log's searches."""
 
 
+class CheckConfig(Table, frozen=True):
+    """[check]: what `wayword check` finds in a log before anything is learned from it; `run` checks first, too."""
+
+    wrong: Share = 0.2
+    """Largest share of the clicks that may disagree with the rankings or the impressions; more are a FAIL."""
+    some: Share = 0.02
+    """Share of the clicks (or rows) from which on such a finding is worth a WARN."""
+    deepest: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 10_000
+    """Ranks beyond this one are absurd: nobody scrolls so far."""
+    same_rank: Share = 0.98
+    """Share of the clicks at one rank from which on the ranks look made up."""
+    searches_per_minute: Count = 30
+    """More searches of one user in a minute are a program's, not a person's (0: not checked)."""
+    searches_per_hour: Count = 200
+    """The same in an hour."""
+    searches_per_day: Count = 1000
+    """The same in a day."""
+    user_share: Share = 0.05
+    """Largest share of the searches that one user should have."""
+    few_test: Count = 100
+    """With fewer test searches with a click nothing can be concluded."""
+    enough_test: Count = 1000
+    """With fewer of them only large differences show."""
+    future_hours: Count = 24
+    """Times may be so far in the future: clocks differ, and time zones."""
+    oldest_year: Annotated[int, Meta(ge=1, le=9999)] = 1995
+    """Earlier times are clock errors."""
+
+
 class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """All tables of `wayword.toml`."""
 
     log: LogConfig = LogConfig()
+    check: CheckConfig = CheckConfig()
     prefixes: PrefixConfig = PrefixConfig()
     rankings: RankingsConfig = RankingsConfig()
     propensity: PropensityConfig = PropensityConfig()

@@ -9,9 +9,12 @@ from typing import Any
 import pyarrow as pa
 from msgspec import structs
 
+from wayword.check.findings import failed
+from wayword.check.printed import refusal
+from wayword.check.stage import CHECK, of_report
 from wayword.completion.policies import Policy
 from wayword.config import COMPARED, Config
-from wayword.errors import ConfigError
+from wayword.errors import ConfigError, LogError
 from wayword.evaluation import stage as estimates
 from wayword.index.build import build as build_index
 from wayword.index.index import ABOUT
@@ -20,6 +23,7 @@ from wayword.plan import (
     WORTH,
     Inputs,
     availability_stage,
+    check_stage,
     estimates_stage,
     evaluated_again,
     learning_stages,
@@ -34,7 +38,7 @@ from wayword.simulation.simulate import simulate as simulate_world
 from wayword.store.artefact import read_object, report_of
 from wayword.store.input_file import InputFile
 from wayword.store.stage import Folders, Stage
-from wayword.store.workspace import Workspace, building
+from wayword.store.workspace import Build, Workspace, building
 
 PAPER = ("random", "retriever", "unbiased")
 """The policies that need the paper's stages."""
@@ -55,6 +59,7 @@ def run(
     first_rank: int = 1,
     queries: Path | str | None = None,
     paper: bool = False,
+    force: bool = False,
     reporter: Progress | None = None,
 ) -> Workspace:
     """Run every stage whose inputs have changed and return the workspace.
@@ -68,6 +73,8 @@ def run(
     `[propensity] source = "log"`, p is estimated from them. `queries` (a table with the column query) are further ones
     that may be suggested: the embedded ranker answers for them, or the rankings have them. `paper` trains the paper's
     policies too, and compares with them.
+
+    The files are checked first (docs/check.md): a FAIL raises `LogError`, unless `force`.
     """
     settings = config if isinstance(config, Config) else Config.load(config)
     settings = with_paper(settings) if paper else settings
@@ -99,6 +106,7 @@ def run(
     )
     planned = stages_before_index(settings, inputs, reporter)
     with building(out, reporter) as build:
+        _check_files(build, settings, inputs, reporter, force=force)
         for name, stage in planned.items():
             folder = build.stage(name, stage)
             if name in build.made and (said := report_of(folder).get("sentence")):
@@ -121,6 +129,7 @@ def check(
     queries: Path | str | None = None,
     config: Config | Path | str | None = None,
     lenient: bool = False,
+    force: bool = False,
     reporter: Progress | None = None,
 ) -> dict[str, Any]:
     """Check the log and the rankings and say what can be learned from them at most, before anything is trained.
@@ -133,9 +142,21 @@ def check(
     inputs = Inputs.at(log, rankings, documents, lenient=lenient, queries=queries)
     planned = stages_before_index(settings, inputs, reporter)
     with building(out, reporter) as build:
+        _check_files(build, settings, inputs, reporter, force=force)
         for name in ("log", "rankings", "propensity", WORTH):
             folder = build.stage(name, planned[name])
     return report_of(folder)
+
+
+def _check_files(build: Build, settings: Config, inputs: Inputs, reporter: Progress, *, force: bool) -> None:
+    """Stage `check`: raise `LogError` for a FAIL, unless `force`; note what else was found."""
+    found = of_report(report_of(build.stage(CHECK, check_stage(settings, inputs))))
+    wrong = failed(found)
+    if wrong and not force:
+        raise LogError(refusal(found, source=str(inputs.log)))
+    for one in found if wrong or CHECK in build.made else ():
+        if one.level != "PASS":
+            reporter.note(f"check: {one.found}")
 
 
 def _check_given(rankings: Path | str | None, documents: Path | str | None, settings: Config) -> None:

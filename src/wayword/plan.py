@@ -14,6 +14,8 @@ from typing import Any
 
 from msgspec import structs
 
+from wayword.check import stage as check
+from wayword.check.findings import Given
 from wayword.completion import acceptance_stage as acceptance
 from wayword.completion import stage as completion
 from wayword.config import Config
@@ -95,6 +97,32 @@ class Inputs:
 def supplied(inputs: Inputs) -> tuple[str, ...]:
     """The stages with the numbered log, and what people intended if lists shown are given."""
     return (*SUPPLIED, "acceptance") if inputs.completions else SUPPLIED
+
+
+def check_stage(settings: Config, inputs: Inputs) -> Stage:
+    """The check of the log, the rankings and the impressions, before anything is learned from them."""
+    given = Given(
+        inputs.log,
+        inputs.rankings,
+        inputs.impressions,
+        judged=inputs.judged,
+        lenient=inputs.lenient,
+        first_rank=inputs.first_rank,
+    )
+    return Stage(
+        {
+            "log file": inputs.digest(inputs.log),
+            "rankings file": inputs.digest(inputs.rankings),
+            "impressions file": inputs.digest(inputs.impressions),
+            "judged": inputs.judged,
+            "lenient": inputs.lenient,
+            "first rank": inputs.first_rank,
+            "max_unexplained": settings.rankings.max_unexplained,
+            **settings.of_stage("check", "log"),
+        },
+        lambda new, _: check.write(new, given, settings),
+        files=tuple(file for file in (inputs.log, inputs.rankings, inputs.impressions) if file),
+    )
 
 
 def learning_stages(

@@ -200,7 +200,7 @@ def test_impressions_that_tell_nothing_are_one_clear_error(
     table = pq.read_table(data / "impressions.parquet")
     pq.write_table(change(table), tmp_path / "shown.parquet")
     with pytest.raises(LogError, match=said):
-        run(data, tmp_path / "w", settings(source="log"), impressions=tmp_path / "shown.parquet")
+        run(data, tmp_path / "w", settings(source="log"), impressions=tmp_path / "shown.parquet", force=True)
 
 
 def test_pages_that_never_change_are_refused(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def test_a_search_without_a_click_may_have_found_nothing(engine: Engine, tmp_pat
 
 UNKNOWN = [{"search_id": f"x{n}", "query": "mail", "document": f"no {n}", "rank": 1} for n in range(6)]
 UNRANKED = [{"search_id": "y", "query": "nothing found", "document": "01", "rank": 1}]
-HALF = [{"search_id": "d", "query": "mail", "document": "no", "rank": 2}]
+HALF = [{"search_id": "d", "query": "mail", "document": "no", "rank": 1}]
 
 
 def test_clicks_that_the_rankings_cannot_explain_are_refused_with_five_examples(
@@ -131,7 +131,7 @@ def test_a_log_of_which_no_click_is_left_is_refused(engine: Engine, tmp_path: Pa
 
 DRIFTED = [
     {"search_id": "p", "query": "mail", "document": "03", "rank": 7},
-    {"search_id": "q", "query": "mail", "document": "01", "rank": 2},
+    {"search_id": "q", "query": "mail", "document": "01", "rank": 1},
 ]
 
 
@@ -140,7 +140,7 @@ def test_a_click_logged_at_another_rank_is_kept_dropped_or_refused(engine: Engin
     assert report["clicks explained by the rankings"] == 4 + 2
     assert report["mismatched clicks"] == 2
     assert report["clicks that their own query does not return in the rankings"] == 1
-    assert clicks(engine)[-2:] == [("p", "03", 7), ("q", "01", 2)]
+    assert clicks(engine)[-2:] == [("p", "03", 7), ("q", "01", 1)]
 
     joined(engine, tmp_path, DRIFTED, on_mismatch="drop")
     assert searches(engine) == "abcde"
@@ -148,6 +148,19 @@ def test_a_click_logged_at_another_rank_is_kept_dropped_or_refused(engine: Engin
         LogError, match=r"2 clicks .* another rank (.|\n)*search_id='p'.* rank=7, table_rank=1"
     ):
         joined(engine, tmp_path, DRIFTED, on_mismatch="error")
+
+
+@pytest.mark.parametrize("on_mismatch", ["logged", "drop", "error"])
+@pytest.mark.parametrize("document", ["01", "far"])
+def test_a_click_below_the_rankings_stops_nothing_and_is_no_mismatch(
+    engine: Engine, tmp_path: Path, document: str, on_mismatch: str
+) -> None:
+    """The rankings do not say what is at rank 2 of "mail": nothing contradicts the click."""
+    deep = [{"search_id": "z", "query": "mail", "document": document, "rank": 2}]
+    report = joined(engine, tmp_path, deep, on_mismatch=on_mismatch, max_unexplained=0.0)
+    assert report["clicks below the last rank that the rankings have for their query"] == 1
+    assert report["mismatched clicks"] == report["clicks on documents that no ranking contains"] == 0
+    assert ("z" in searches(engine)) == (document == "01")
 
 
 @pytest.mark.parametrize("on_mismatch", ["logged", "drop", "error"])

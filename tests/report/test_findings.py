@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from made_report import FACTS, VERDICT
 
+from wayword.check.finding import Finding
 from wayword.config import Config
-from wayword.report.findings import Finding, findings
+from wayword.report.findings import findings
 from wayword.report.log_facts import LogFacts
 from wayword.report.recommended_settings import Recommended, recommended, settings_file
 
@@ -21,43 +22,56 @@ def found(facts: LogFacts, words: str) -> Finding:
 @pytest.mark.parametrize(
     ("change", "words", "level"),
     [
-        ({"mismatched": 24_000}, "100 % of the clicks (24,000) were logged at another rank", "problem"),
-        ({"mismatched": 24_000, "shift": -1}, "differ by exactly -1: count ranks from 1", "problem"),
-        ({"mismatched": 24_000, "shift": 4}, "differ by exactly +4: look for results", "problem"),
-        ({"mismatched": 1_200}, "5.0 % of the clicks (1,200)", "note"),
-        ({"mismatched": 240}, "99.0 % of the clicks have the rank", "fine"),
-        ({"unexplained": 6_000}, "20 % of the clicks (6,000) were left out", "note"),
-        ({"unexplained": 24_000}, "50 % of the clicks (24,000) were left out", "problem"),
+        ({"mismatched": 24_000}, "100 % of the clicks (24,000) were logged at another rank", "FAIL"),
+        ({"mismatched": 24_000, "shift": -1}, "differ by exactly -1: count ranks from 1", "FAIL"),
+        ({"mismatched": 24_000, "shift": 4}, "differ by exactly +4: look for results", "FAIL"),
+        ({"mismatched": 1_200}, "5.0 % of the clicks (1,200)", "WARN"),
+        ({"mismatched": 240}, "99.0 % of the clicks have the rank", "PASS"),
+        ({"unexplained": 6_000}, "20 % of the clicks (6,000) are left out", "WARN"),
+        ({"unexplained": 24_000}, "50 % of the clicks (24,000) are left out", "FAIL"),
         (
             {"not_returned": 12_000},
             "50 % of the clicks (12,000) are on documents that the rankings",
-            "problem",
+            "FAIL",
         ),
-        ({"tested": 27}, "Only 27 searches with a click", "problem"),
-        ({"tested": 500}, "500 searches with a click", "note"),
-        ({}, "2,000 searches with a click", "fine"),
-        ({"queries": 30_000}, "0.8 clicks per query", "note"),
+        ({"tested": 27}, "Only 27 searches with a click", "FAIL"),
+        ({"tested": 500}, "500 searches with a click", "WARN"),
+        ({}, "2,000 searches with a click", "PASS"),
+        ({"queries": 30_000}, "0.8 clicks per query", "WARN"),
         (
             {},
             "For 80 % of the clicks another query shows the document too, for 25 % at a better rank",
-            "fine",
+            "PASS",
         ),
-        ({"worth": replace(FACTS.worth, bound=1.01)}, "at a better rank", "note"),
-        ({"searches_with_click": 50_000}, "only searches with a click", "note"),
-        ({"at_first_rank": 24_000}, "100 % of the clicks are on the first result", "problem"),
-        ({"seldom": 40_000}, "80 % of the searches", "note"),
+        ({"worth": replace(FACTS.worth, bound=1.01)}, "at a better rank", "WARN"),
+        ({"searches_with_click": 50_000}, "only searches with a click", "WARN"),
+        ({"at_first_rank": 24_000}, "100 % of the clicks (24,000) are at rank 1.", "FAIL"),
+        ({"seldom": 40_000}, "80 % of the searches", "WARN"),
     ],
 )
 def test_what_counts_mean(change: dict[str, Any], words: str, level: str) -> None:
     one = found(replace(FACTS, **change), words)
     assert one.level == level
-    assert bool(one.do) == (level == "problem") or level == "note"
+    assert bool(one.do) == (level == "FAIL") or level == "WARN"
 
 
 def test_problems_come_first() -> None:
     order = [one.level for one in findings(replace(FACTS, tested=5, mismatched=24_000, queries=30_000))]
-    assert order == sorted(order, key=["problem", "note", "fine"].index)
-    assert order[:3] == ["problem", "problem", "note"]
+    assert order == sorted(order, key=["FAIL", "WARN", "PASS"].index)
+    assert order[:3] == ["FAIL", "FAIL", "WARN"]
+
+
+def test_what_only_the_files_show_is_added_once() -> None:
+    checked = [
+        Finding("bots", "WARN", "A bot."),
+        Finding("duplicates", "PASS", "No row is there twice."),
+        Finding("rank_agreement", "WARN", "Some ranks."),
+    ]
+    made = findings(FACTS, checked=checked)
+    assert [one.found for one in made if one.name in {"bots", "duplicates", "rank_agreement"}] == [
+        "A bot.",
+        "100 % of the clicks have the rank that the rankings give.",
+    ]
 
 
 def test_judgments_have_no_ranks_to_check() -> None:

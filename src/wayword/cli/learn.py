@@ -219,6 +219,9 @@ def run(
     check: Annotated[
         bool, typer.Option("--check", help="Only check the log and say whether it is worth it.")
     ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Go on although `wayword check` finds what makes results wrong.")
+    ] = False,
 ) -> None:
     """Run every stage, from a click log to served completions. Unchanged stages are reused.
 
@@ -245,6 +248,7 @@ def run(
                 queries=queries,
                 config=config,
                 lenient=lenient,
+                force=force,
                 reporter=bars,
             )
         typer.echo(worth["sentence"])
@@ -264,6 +268,7 @@ def run(
             impressions=impressions,
             first_rank=first_rank,
             paper=paper,
+            force=force,
             reporter=bars,
         )
     _print_mismatches(workspace.report("rankings"))
@@ -285,6 +290,8 @@ MISMATCHES = {
     "mismatched clicks": "were logged at another rank than the rankings give; see `on_mismatch` in `wayword config`",
     "clicks from another form of their query with other results": "are from another form of their query "
     "(case, punctuation), whose result list was not taken",
+    "clicks below the last rank that the rankings have for their query": "are below the last rank that the rankings "
+    "have for their query",
 }
 
 

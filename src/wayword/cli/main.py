@@ -7,6 +7,7 @@ import typer
 from wayword import __version__
 from wayword.cli import shell
 from wayword.cli.acceptance import acceptance
+from wayword.cli.check import check
 from wayword.cli.complete import complete
 from wayword.cli.evaluate import evaluate
 from wayword.cli.import_log import import_log
@@ -21,6 +22,7 @@ from wayword.cli.ubi import ubi
 
 COMMANDS = (
     simulate,
+    check,
     run,
     refresh,
     rankings,

@@ -2,7 +2,7 @@
 
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +72,80 @@ class DuckDB:
         delimiter = files.DELIMITERS[kind]
         columns = _types(dict.fromkeys(files.names_in_header(path, delimiter), "VARCHAR"))
         return _CSV.format(columns=columns, delimiter=_text(delimiter), compression=compression)
+
+    def salvage(
+        self,
+        table: str,
+        path: InputFile,
+        names: Sequence[str],
+        *,
+        delimiter: str,
+        encoding: str = "utf-8",
+        mixed: bool = False,
+    ) -> None:
+        """Create `table` of those rows of a faulty text file that can be read, and `{table}_unread` (line, reason,
+        content) of the lines that cannot.
+
+        `names` are the columns of a CSV or TSV file; JSON Lines have their own. `mixed`: lines end in different ways.
+        """
+        kind, compressed = files.kind_of(path), files.is_compressed(path.path)
+        limits.check_text(path, compressed=compressed, lines=kind in files.DELIMITERS)
+        alias = Path(tempfile.mkdtemp(dir=self._spill.name)) / f"input{kind}"
+        alias.symlink_to(path.opened)
+        compression = _text("gzip" if compressed else "none")
+        salvage = self._salvage_json if kind in files.JSON_LINES else self._salvage_csv
+        options = f"encoding = {_text(encoding)}, strict_mode = {str(not mixed).lower()}, delim = {_text(delimiter)}"
+        try:
+            salvage(table, path, str(alias), names, compression, options)
+        except duckdb.Error as problem:
+            raise LogError(f"Cannot read {path}: {_brief(problem, str(alias), path.path)}") from problem
+
+    def _salvage_csv(
+        self, table: str, _path: InputFile, alias: str, names: Sequence[str], compression: str, options: str
+    ) -> None:
+        rejected = f"rejected_{table}"
+        self._execute(f"DROP TABLE IF EXISTS {rejected}", {})
+        self._execute(
+            f"""CREATE OR REPLACE TABLE {table} AS SELECT row_number() OVER () - 1 AS {files.ROW}, *
+                FROM read_csv(:path, columns = {_types(dict.fromkeys(names, "VARCHAR"))}, auto_detect = false,
+                header = true, quote = '"', escape = '"', comment = '', nullstr = '', allow_quoted_nulls = false,
+                compression = {compression},
+                store_rejects = true, rejects_table = {_text(rejected)}, rejects_scan = {_text(rejected + "_scan")},
+                {options})""",
+            {"path": alias},
+        )
+        self._execute(
+            f"""CREATE OR REPLACE TABLE {table}_unread AS SELECT line, lower(CAST(error_type AS VARCHAR)) AS reason,
+                coalesce(csv_line, '') AS content FROM {rejected}""",
+            {},
+        )
+
+    def _salvage_json(
+        self, table: str, path: InputFile, alias: str, _names: Sequence[str], compression: str, _options: str
+    ) -> None:
+        self._execute(
+            f"""CREATE OR REPLACE TABLE {table}_unread AS SELECT * FROM (
+                  SELECT row_number() OVER () AS line, 'no JSON object' AS reason, content FROM read_csv(:path,
+                    columns = {{content: 'VARCHAR'}}, auto_detect = false, header = false, delim = chr(1), quote = '',
+                    escape = '', strict_mode = false, compression = {compression})) AS t
+                WHERE content IS NOT NULL AND coalesce(TRY(json_type(content)), '') <> 'OBJECT'""",
+            {"path": alias},
+        )
+        objects = (
+            f"(SELECT * FROM read_ndjson_objects(:path, ignore_errors = true, compression = {compression}))"
+        )
+        valid = f"(SELECT * FROM {objects} WHERE json_type(json) = 'OBJECT') AS objects"
+        if not self._execute(f"SELECT 1 FROM {valid} LIMIT 1", {"path": alias}).fetchone():
+            raise LogError(f"{path} has no line with a JSON object; expected one JSON object per line.")
+        names = self._json_names(valid, path, alias)
+        self._execute(
+            f"""CREATE OR REPLACE TABLE {table} AS SELECT row_number() OVER () - 1 AS {files.ROW}, *
+                FROM read_json(:path, columns = {self._json_types(valid, names, alias)},
+                format = 'newline_delimited', ignore_errors = true, compression = {compression})""",
+            {"path": alias},
+        )
+        known = " OR ".join(f"{self.quote(name)} IS NOT NULL" for name in names)
+        self._execute(f"DELETE FROM {table} WHERE NOT ({known})", {})
 
     def _json_names(self, objects: str, path: InputFile, alias: str) -> list[str]:
         """The keys of all lines, in order of first occurrence."""

@@ -32,13 +32,13 @@ from wayword.index.keys import Columns
 from wayword.index.overrides import Overrides
 from wayword.index.pages import Pages
 from wayword.index.prefix_groups import group_prefixes
-from wayword.index.privacy_filter import matching, matching_prefixes
 from wayword.index.showable import Showable, least_searches
 from wayword.index.versions import ROOT, publish
 from wayword.logs import contexts_stage as contexts
 from wayword.logs.contexts import PREFIX
 from wayword.logs.splits import SPLITS
 from wayword.logs.stage import context_columns
+from wayword.privacy_filter import matching, matching_prefixes
 from wayword.progress import SILENT, Progress
 from wayword.rankings.availability import STAGE as AVAILABILITY
 from wayword.store.compressed_rows import WeightedRows

@@ -38,18 +38,26 @@ class Columns:
 
 def find(engine: Engine, raw: str, *, judged: bool, source: str) -> Columns:
     """The columns of a raw table; a missing required column raises `LogError`."""
-    names = tuple(name for name in engine.columns(raw) if name != "input_row")
+    found = named(engine, raw, judged=judged)
     required = JUDGED if judged else REQUIRED
-    missing = [name for name in required if name not in names]
+    missing = [name for name in required if not found.has(name)]
     if missing:
         raise LogError(
             f"{source} lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}.\n"
-            f"  found:    {', '.join(names)}\n  expected: {', '.join(required)}"
+            f"  found:    {', '.join(found.names)}\n  expected: {', '.join(required)}"
             f" (optional: {', '.join(OPTIONAL)}; every other column is context)\n"
             "Rename the columns, or export them under these names."
         )
+    expected = {**dict.fromkeys(found.context, column_types.VALUE), **TYPES}
+    column_types.check(engine, raw, expected, source=source)
+    return found
+
+
+def named(engine: Engine, raw: str, *, judged: bool) -> Columns:
+    """The columns of a raw table, whether all are there that are required, or not."""
+    names = tuple(name for name in engine.columns(raw) if name != "input_row")
+    required = JUDGED if judged else REQUIRED
     context = tuple(n for n in names if n not in {*required, *OPTIONAL, "rank", "grade"})
-    column_types.check(engine, raw, {**dict.fromkeys(context, column_types.VALUE), **TYPES}, source=source)
     return Columns(names, context, judged)
 
 

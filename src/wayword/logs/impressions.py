@@ -11,6 +11,7 @@ from wayword.logs import checks, column_types
 from wayword.logs.checks import Check
 from wayword.logs.columns import TYPES, as_text
 from wayword.logs.log import forms
+from wayword.logs.times import microseconds
 from wayword.store.input_file import InputFile
 
 REQUIRED = ("search_id", "query", "document", "rank", "clicked")
@@ -174,28 +175,10 @@ def _typed(engine: Engine, *, source: str, first_rank: int) -> None:
                TRY_CAST({text("rank")} AS DOUBLE) + {1 - first_rank} AS rank,
                CASE WHEN lower({text("clicked")}) IN ('1', 'true', '1.0') THEN 1
                     WHEN lower({text("clicked")}) IN ('0', 'false', '0.0') THEN 0 END AS clicked,
-               {_microseconds(engine)} AS time, {text("swap")} AS swap
+               {microseconds(engine, "timed_impressions")} AS time, {text("swap")} AS swap
         FROM timed_impressions AS r LEFT JOIN impression_forms AS f ON f.raw = r.raw_query
         """,
     )
-
-
-def _microseconds(engine: Engine) -> str:
-    """SQL for the time of a row in microseconds: an ISO timestamp, or a number since 1970.
-
-    The size of numbers tells their unit: seconds are below 10^11 until the year 5138, milliseconds below 10^14.
-    """
-    number, instant = "TRY_CAST(time_text AS DOUBLE)", engine.instant("time_text")
-    found = engine.arrow(
-        f"""SELECT count({number}) AS numbers, count({instant}) AS instants, max(abs({number})) AS largest
-            FROM timed_impressions"""
-    ).to_pylist()[0]
-    if found["instants"] >= found["numbers"]:
-        return f"CAST({instant} AS BIGINT)"
-    unit = next(
-        (each for top, each in ((1e11, 1e6), (1e14, 1e3), (1e17, 1.0)) if found["largest"] < top), 1e-3
-    )
-    return f"CASE WHEN abs({number}) < 1e19 THEN CAST(floor({number} * {unit}) AS BIGINT) END"
 
 
 def _enforce(

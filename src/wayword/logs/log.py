@@ -31,20 +31,31 @@ def build(engine: Engine, path: Path | InputFile, config: LogConfig, *, judged: 
     """Steps `searches` and `clicks`: read, validate, normalise and split a file."""
     engine.read("raw", path)
     given = columns.find(engine, "raw", judged=judged, source=str(path))
-    columns.typed(engine, "raw", given)
-    if _count(engine, "rows") == 0:
+    rows(engine, given)
+    if _count(engine, "typed") == 0:
         raise LogError(f"{path} is empty: it has columns but no row. Expected at least one search.")
-    _normalise(engine, given)
     checks.enforce(engine, checks.JUDGMENT_CHECKS if judged else checks.LOG_CHECKS, source=str(path))
     whole = (*checks.SEARCH_CHECKS, *checks.context_checks(engine, given))
     checks.enforce(engine, whole, source=str(path))
+    split = searches_and_clicks(engine, given, config, source=str(path))
+    return Log(given, {**_report(engine), "split": split, "sentence": f"Searches are split {split}."})
+
+
+def rows(engine: Engine, given: columns.Columns) -> None:
+    """Step `typed`: the rows of `raw` with typed columns and normalised texts, whether they are valid or not."""
+    columns.typed(engine, "raw", given)
+    _normalise(engine, given)
+
+
+def searches_and_clicks(engine: Engine, given: columns.Columns, config: LogConfig, *, source: str) -> str:
+    """Steps `searches` and `clicks`, of valid rows in `typed`. Returns how the searches are split."""
     _searches(engine, given)
     times = clock.read(engine, timed=given.has("time"))
     clock.date(engine, times)
-    clock.weigh(engine, times, config.half_life_days, source=str(path))
-    split = splits.assign(engine, config, times, source=str(path))
-    _clicks(engine, judged=judged)
-    return Log(given, {**_report(engine), "split": split, "sentence": f"Searches are split {split}."})
+    clock.weigh(engine, times, config.half_life_days, source=source)
+    split = splits.assign(engine, config, times, source=source)
+    _clicks(engine, judged=given.judged)
+    return split
 
 
 def forms(engine: Engine, table: str, sql: str) -> None:

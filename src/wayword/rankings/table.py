@@ -40,15 +40,23 @@ class MismatchRules:
 def read(engine: Engine, path: Path | InputFile) -> None:
     """Step `ranked` (raw_query, document, rank): read and validate an exported table."""
     engine.read("raw_rankings", path)
+    rows(engine, source=str(path))
+    if engine.arrow("SELECT count(*) AS n FROM ranked").column("n")[0].as_py() == 0:
+        raise LogError(f"{path} is empty: it has columns but no row. Expected the result list of each query.")
+    checks.enforce(engine, checks.RANKINGS_CHECKS, source=str(path))
+
+
+def rows(engine: Engine, *, source: str) -> None:
+    """Steps `ranked` and `ranked_forms`: the rows of `raw_rankings` with typed columns, valid or not."""
     names = [name for name in engine.columns("raw_rankings") if name != "input_row"]
     missing = [name for name in ("query", "document", "rank") if name not in names]
     if missing:
         raise LogError(
-            f"{path} lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}.\n"
+            f"{source} lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}.\n"
             f"  found:    {', '.join(names)}\n  expected: query, document, rank"
         )
     used = {name: TYPES[name] for name in ("query", "document", "rank")}
-    column_types.check(engine, "raw_rankings", used, source=str(path))
+    column_types.check(engine, "raw_rankings", used, source=source)
     text = {name: as_text(engine, "raw_rankings", name) for name in ("query", "document", "rank")}
     engine.step(
         "ranked",
@@ -58,10 +66,7 @@ def read(engine: Engine, path: Path | InputFile) -> None:
         FROM raw_rankings
         """,
     )
-    if engine.arrow("SELECT count(*) AS n FROM ranked").column("n")[0].as_py() == 0:
-        raise LogError(f"{path} is empty: it has columns but no row. Expected the result list of each query.")
     _normalise(engine)
-    checks.enforce(engine, checks.RANKINGS_CHECKS, source=str(path))
 
 
 def rank_logged_queries(
@@ -180,26 +185,16 @@ _NO_TITLES = pa.table({"document_id": pa.array([], pa.string()), "title": pa.arr
 
 def join_log(engine: Engine, rules: MismatchRules, *, source: str) -> dict[str, Any]:
     """Steps `numbered_searches` and `numbered_clicks`: the log by number. Returns counts of mismatched clicks."""
-    engine.step(
-        "placed",
-        """
-        SELECT c.search, s.search_id, s.raw_query, c.document_id, c.rank, c.weight, q.query, q.ranked, d.document,
-               r.rank AS table_rank, f.raw <> q.raw AS another_form
-        FROM clicks AS c JOIN searches AS s ON s.search = c.search JOIN queries AS q ON q.text = s.text
-        LEFT JOIN documents AS d ON d.document_id = c.document_id
-        LEFT JOIN rankings AS r ON r.query = q.query AND r.document = d.document
-        LEFT JOIN ranked_forms AS f ON f.raw = s.raw_query
-        """,
-    )
+    place(engine)
     unknown = _clicks_without_ranking(engine, rules, source)
-    mismatched = f"NOT {_ANOTHER_FORM} AND {_ELSEWHERE}" if not rules.judged else "false"
+    mismatched = "false" if rules.judged else MISMATCHED
     drift = _rank_mismatches(engine, mismatched)
     if rules.on_mismatch == "error" and drift["mismatched clicks"]:
         raise LogError(
             f"{source}: {drift['mismatched clicks']:,} clicks were logged at another rank than in the rankings, and "
-            f'[rankings] on_mismatch is "error". For example:\n{_examples(engine, f"({mismatched}) AND {_EXPLAINED}")}'
+            f'[rankings] on_mismatch is "error". For example:\n{_examples(engine, mismatched)}'
         )
-    keep = _EXPLAINED + (f" AND NOT ({mismatched})" if rules.on_mismatch == "drop" else "")
+    keep = EXPLAINED + (f" AND NOT ({mismatched})" if rules.on_mismatch == "drop" else "")
     engine.step("kept", f"SELECT search, document, rank, weight FROM placed WHERE {keep}")
     engine.step("numbered_clicks", "SELECT search, document, rank, weight FROM kept")
     engine.step(
@@ -216,17 +211,40 @@ def join_log(engine: Engine, rules: MismatchRules, *, source: str) -> dict[str, 
     return {**unknown, **drift}
 
 
-_EXPLAINED = "document IS NOT NULL AND ranked"
-_ELSEWHERE = "(table_rank IS NULL OR table_rank <> rank)"
+def place(engine: Engine) -> None:
+    """Step `placed`: clicks with the rank that the rankings give, if any, and the `depth` to which these go."""
+    engine.step(
+        "placed",
+        """
+        SELECT c.search, s.search_id, s.raw_query, c.document_id, c.rank, c.weight, q.query, q.ranked, d.document,
+               r.rank AS table_rank, f.raw <> q.raw AS another_form, l.depth
+        FROM clicks AS c JOIN searches AS s ON s.search = c.search JOIN queries AS q ON q.text = s.text
+        LEFT JOIN documents AS d ON d.document_id = c.document_id
+        LEFT JOIN rankings AS r ON r.query = q.query AND r.document = d.document
+        LEFT JOIN (SELECT query, max(rank) AS depth FROM rankings GROUP BY query) AS l ON l.query = q.query
+        LEFT JOIN ranked_forms AS f ON f.raw = s.raw_query
+        """,
+    )
+
+
 _ANOTHER_FORM = "coalesce(another_form, false)"
 """The raw form of the clicked query has its own result list in the rankings, which was not chosen."""
+_ELSEWHERE = "(table_rank IS NULL OR table_rank <> rank)"
+BELOW = "clicks below the last rank that the rankings have for their query"
+EXPLAINED = "document IS NOT NULL AND ranked"
+"""Conditions on a click of `placed`. Explained: it is learned from."""
+UNRANKED = "NOT ranked"
+DEEPER = "coalesce(ranked AND table_rank IS NULL AND rank > depth, false)"
+"""Below the last rank that the rankings have for its query: the rankings do not say what is there."""
+UNKNOWN_DOCUMENT = f"ranked AND document IS NULL AND NOT {DEEPER}"
+MISMATCHED = f"{EXPLAINED} AND NOT {_ANOTHER_FORM} AND {_ELSEWHERE} AND NOT {DEEPER}"
 
 
 def _clicks_without_ranking(engine: Engine, rules: MismatchRules, source: str) -> dict[str, int]:
     """Count clicks whose document or query has no ranking; an error above a share, unless `lenient` or `judged`."""
     conditions = {
-        "clicks on documents that no ranking contains": "document IS NULL",
-        "clicks from queries without a ranking": "document IS NOT NULL AND NOT ranked",
+        "clicks on documents that no ranking contains": UNKNOWN_DOCUMENT,
+        "clicks from queries without a ranking": UNRANKED,
     }
     counts = {what: _count(engine, bad) for what, bad in conditions.items()}
     unexplained, clicks = sum(counts.values()), _count(engine, "true")
@@ -252,7 +270,7 @@ def _rank_mismatches(engine: Engine, mismatched: str) -> dict[str, Any]:
         SELECT count(*) AS explained, count(CASE WHEN {mismatched} THEN 1 END) AS mismatched,
                count(CASE WHEN table_rank IS NULL THEN 1 END) AS absent,
                count(CASE WHEN {_ANOTHER_FORM} AND {_ELSEWHERE} AND rank IS NOT NULL THEN 1 END) AS merged
-        FROM placed WHERE {_EXPLAINED}
+        FROM placed WHERE {EXPLAINED}
         """
     ).to_pylist()[0]
     return {
@@ -260,6 +278,7 @@ def _rank_mismatches(engine: Engine, mismatched: str) -> dict[str, Any]:
         "mismatched clicks": row["mismatched"],
         "clicks that their own query does not return in the rankings": row["absent"],
         "clicks from another form of their query with other results": row["merged"],
+        BELOW: _count(engine, DEEPER),
     }
 
 

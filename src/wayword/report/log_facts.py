@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from wayword.check.rankings import constant_shift
 from wayword.engines import Engine, tables
 from wayword.evaluation.log_worth import LogWorth
 from wayword.store.workspace import Workspace
@@ -72,7 +73,7 @@ class LogFacts:
             unexplained=int(report["clicks on documents that no ranking contains"])
             + int(report["clicks from queries without a ranking"]),
             mismatched=mismatched,
-            shift=_shift(engine, mismatched),
+            shift=constant_shift(engine, _PAIRS, mismatched),
             not_returned=int(report["clicks that their own query does not return in the rankings"]),
             merged=int(report["clicks from another form of their query with other results"]),
             at_first_rank=clicks["first"],
@@ -108,11 +109,6 @@ def _searches(engine: Engine) -> Mapping[str, Any]:
     return row
 
 
-def _shift(engine: Engine, mismatched: int) -> int | None:
-    rows = engine.arrow(
-        """SELECT c.rank - r.rank AS shift, count(*) AS clicks
-           FROM numbered_clicks AS c JOIN numbered_searches AS s ON s.search = c.search
-           JOIN rankings AS r ON r.query = s.query AND r.document = c.document
-           WHERE c.rank <> r.rank GROUP BY c.rank - r.rank ORDER BY count(*) DESC, abs(c.rank - r.rank) LIMIT 1"""
-    ).to_pylist()
-    return int(rows[0]["shift"]) if rows and 2 * rows[0]["clicks"] > mismatched else None
+_PAIRS = """SELECT c.rank, r.rank AS table_rank
+    FROM numbered_clicks AS c JOIN numbered_searches AS s ON s.search = c.search
+    JOIN rankings AS r ON r.query = s.query AND r.document = c.document"""

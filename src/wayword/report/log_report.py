@@ -16,6 +16,8 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from wayword import __version__
+from wayword.check.finding import Finding, percent, share
+from wayword.check.stage import CHECK, of_report
 from wayword.completion.list_policy import ListPolicy
 from wayword.completion.policies import DEFAULT
 from wayword.engines import tables
@@ -28,7 +30,7 @@ from wayword.report import chart
 from wayword.report.chart import Chart, Mark
 from wayword.report.estimates import estimates_of
 from wayword.report.exhibits import Column, Interval, Table, number, shown
-from wayword.report.findings import Finding, findings, percent, share
+from wayword.report.findings import findings
 from wayword.report.html_page import environment, html_page
 from wayword.report.log_facts import LogFacts
 from wayword.report.recommended_settings import recommended, settings_file
@@ -140,7 +142,7 @@ class LogReport:
     @property
     def problems(self) -> list[Finding]:
         """Problems that should be mended before any number is believed."""
-        return [one for one in self.findings if one.level == "problem"]
+        return [one for one in self.findings if one.level == "FAIL"]
 
 
 def write(workspace: Workspace, out: Path, *, ubi: Path | None = None) -> None:
@@ -171,6 +173,7 @@ def read(workspace: Workspace, ubi: Path | None = None) -> LogReport:
         curve, report = curve_of(workspace), workspace.report("completion")
         variants = tables.read(workspace.folder("completion"), "variants").to_pylist()
         propensities = _propensities(workspace)
+        checked = of_report(workspace.report(CHECK)) if CHECK in workspace.manifest["stages"] else []
     helped, hurt = helped_and_hurt(gains, served)
     reasons = {
         name.removeprefix("withheld: "): int(count)
@@ -185,7 +188,7 @@ def read(workspace: Workspace, ubi: Path | None = None) -> LogReport:
     )
     return LogReport(
         facts=facts,
-        findings=findings(facts),
+        findings=findings(facts, config, checked),
         verdicts=verdicts,
         sessions=sessions,
         curve=curve,

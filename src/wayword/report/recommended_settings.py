@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from wayword.check.finding import share
 from wayword.config import Config
 from wayword.evaluation.verdict import MIXED, UNKNOWN
-from wayword.report.findings import WRONG, share
 from wayword.report.log_facts import LogFacts
 
 MOST_SESSIONS = 10_000
@@ -66,7 +66,7 @@ def recommended(
         made.append(
             Recommended("index", "min_searches", 2, "a query that was searched once is often a mistake")
         )
-    if share(facts.mismatched, facts.clicks) > WRONG and config.rankings.on_mismatch == "logged":
+    if share(facts.mismatched, facts.clicks) > config.check.wrong and config.rankings.on_mismatch == "logged":
         made.append(
             Recommended(
                 "rankings",

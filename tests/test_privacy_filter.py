@@ -4,7 +4,7 @@ import pytest
 
 from wayword.config import WITHHELD, Config
 from wayword.errors import ConfigError
-from wayword.index.privacy_filter import PATTERNS, matching, matching_prefixes
+from wayword.privacy_filter import PATTERNS, matching, matching_prefixes
 from wayword.text import normalise
 
 PRIVATE = [
