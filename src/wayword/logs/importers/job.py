@@ -32,6 +32,8 @@ class Job:
     unreadable: float = UNREADABLE
     confirm: Callable[[str], bool] | None = None
     reporter: Progress = field(default_factory=Progress)
+    memory: str | None = None
+    """What an engine may fill, such as `1200000KB`."""
 
     @property
     def source(self) -> str:

@@ -100,6 +100,7 @@ def import_log(
                 unreadable,
                 confirm,
                 reporter or Progress(),
+                _limit(memory),
             )
             outcome = chosen.read(job)
         finally:

@@ -28,6 +28,7 @@ def read(job: Job) -> Outcome:
         weights=job.weights,
         first_ordinal=job.first_rank,
         unreadable=job.unreadable,
+        memory=job.memory,
         names=files,
         reporter=job.reporter,
     )
