@@ -67,6 +67,7 @@ def test_commands_say_what_is_damaged_and_the_next_run_repairs_it(undisturbed: M
     assert [line for line in repaired.err.splitlines() if line.endswith("unchanged")] == [
         f"{stage}: unchanged"
         for stage in (
+            "check",
             "log",
             "rankings",
             "contexts",
