@@ -1,7 +1,7 @@
 """Prints what a refresh costs and keeps of a full run's value, day by day, in a world that drifts.
 
 python benchmarks/refresh.py                                # packages, 12 days, the last 5 of them refreshed
-python benchmarks/refresh.py --world debian --clicks 300000 --days 12 --refreshed 1
+python benchmarks/refresh.py --world debian --depth 20 --refreshed 1
 python benchmarks/refresh.py --workspace refresh            # logs and workspaces are kept there
 
 The first days are learned from by a full run. Each further day is added by `wayword refresh` to that workspace, and for
@@ -61,7 +61,8 @@ def main() -> None:
     parser.add_argument("--days", type=int, default=12)
     parser.add_argument("--refreshed", type=int, default=5)
     parser.add_argument("--drift", type=float, default=0.2)
-    parser.add_argument("--workspace", type=Path, default=None)
+    parser.add_argument("--depth", type=int, default=100, help="Results of a query.")
+    parser.add_argument("--workspace", type=Path, default=None, help="Folder for logs and workspaces.")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         place = arguments.workspace or Path(folder)
@@ -78,9 +79,10 @@ def measure(arguments: argparse.Namespace, place: Path) -> list[dict[str, Any]]:
         seed=SEED,
         drift=arguments.drift,
         days=arguments.days + 1,
+        depth=arguments.depth,
         clicks_only=arguments.world != "packages",
     )
-    world = open_world(arguments.world)
+    world = open_world(arguments.world, depth=arguments.depth)
     drifting = Drift.of(world, arguments.drift, arguments.days + 1, separate_generator(SEED, 2))
     days = Days.read(data)
     first = arguments.days - arguments.refreshed

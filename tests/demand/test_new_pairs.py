@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from wayword.demand.new_pairs import DOUBT, MOST, relevance_of_new_pairs
+from wayword.demand.new_pairs import DOUBT, MOST, PAGE_SIZE, relevance_of_new_pairs
 from wayword.demand.observations import Observations
 
 
@@ -48,3 +48,13 @@ def test_pairs_of_an_unknown_document_have_what_their_rank_has() -> None:
     filled = relevance_of_new_pairs(observations, np.array([0.4, 0.2, 0.4, 0.0]), known)
     mean = (0.4 + 0.2 + 0.4) / 3
     assert filled[3] == pytest.approx((0.2 + mean) / 2)
+
+
+def test_pages_deeper_than_those_compared_leave_the_observations_as_they_are() -> None:
+    deep = {a: 1 / (a + 1) for a in range(2 * PAGE_SIZE)}
+    observations, before = pages(deep, deep, {0: 1.0}), pages(deep, deep, {0: 1.0})
+    known = observations.query != 1
+    filled = relevance_of_new_pairs(observations, np.where(known, 0.2, 0.0), known)
+    np.testing.assert_array_equal(observations.starts, before.starts)
+    np.testing.assert_array_equal(observations.document, before.document)
+    np.testing.assert_allclose(filled, 0.2, rtol=0.3)

@@ -58,7 +58,8 @@ def _mean_by(level: NDArray[np.int64], relevance: Floats, known: NDArray[np.bool
 
 def _matrix(observations: Observations, values: Floats) -> csr_array:
     shape = observations.queries, observations.documents
-    return csr_array((values, observations.document, observations.starts), shape=shape)
+    arrays = values, observations.document, observations.starts
+    return csr_array(arrays, shape=shape, copy=True)  # SciPy changes matrices in place
 
 
 def _nearest(observations: Observations, queries: NDArray[np.integer]) -> csr_array:
