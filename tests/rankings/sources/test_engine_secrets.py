@@ -1,7 +1,6 @@
 """Credentials reach the engine and nothing else; certificates are verified."""
 
 import base64
-import subprocess
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -119,32 +118,6 @@ def test_credentials_that_cannot_be_used_are_refused_and_not_shown(text: str, tm
     with pytest.raises(EngineError, match=r"file .*password (?:is empty|holds neither)") as problem:
         Credentials.read(file=tmp_path / "password")
     assert not text.strip() or text.strip() not in str(problem.value)
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A new self-signed certificate of 127.0.0.1 and its key, in a file."""
-    folder = tmp_path_factory.mktemp("tls")
-    subprocess.run(
-        [
-            *(
-                "openssl",
-                "req",
-                "-x509",
-                "-newkey",
-                "ec",
-                "-pkeyopt",
-                "ec_paramgen_curve:prime256v1",
-                "-nodes",
-            ),
-            *("-subj", "/CN=engine", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2"),
-            *("-keyout", folder / "key.pem", "-out", folder / "ca.pem"),
-        ],
-        check=True,
-        capture_output=True,
-    )
-    (folder / "both.pem").write_text((folder / "key.pem").read_text() + (folder / "ca.pem").read_text())
-    return folder
 
 
 def test_a_certificate_of_ones_own_is_refused_without_its_authority(certificate: Path) -> None:
