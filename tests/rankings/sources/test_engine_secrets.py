@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from commands import wayword
-from loopback_engine import LoopbackEngine, loopback_engine, matching
+from loopback_engine import LoopbackEngine, loopback_engine, make_certificate, matching
 from wayword.errors import EngineError
 from wayword.rankings.asking import Limits
 from wayword.rankings.collect import collect
@@ -118,6 +118,11 @@ def test_credentials_that_cannot_be_used_are_refused_and_not_shown(text: str, tm
     with pytest.raises(EngineError, match=r"file .*password (?:is empty|holds neither)") as problem:
         Credentials.read(file=tmp_path / "password")
     assert not text.strip() or text.strip() not in str(problem.value)
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_certificate(tmp_path_factory.mktemp("tls"))
 
 
 def test_a_certificate_of_ones_own_is_refused_without_its_authority(certificate: Path) -> None:

@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from loopback_engine import make_certificate
 from real_engines import postgres
 from wayword.errors import EngineError
 from wayword.rankings.sources.members import open_source
@@ -35,6 +36,11 @@ def server() -> Iterator[str]:
             made.execute("CREATE TABLE products (id text, title text)")
             made.execute("INSERT INTO products VALUES ('vlc', 'player')")
         yield address
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_certificate(tmp_path_factory.mktemp("tls"))
 
 
 def asked(
