@@ -7,6 +7,7 @@ import json
 import re
 import socket
 import ssl
+import subprocess
 import threading
 import time
 from collections import Counter
@@ -211,3 +212,27 @@ def loopback_engine(certificate: Path | None = None) -> Iterator[LoopbackEngine]
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def make_certificate(folder: Path) -> Path:
+    """Write a new self-signed certificate of 127.0.0.1 and its key: `ca.pem`, `key.pem`, and `both.pem`."""
+    subprocess.run(
+        [
+            *(
+                "openssl",
+                "req",
+                "-x509",
+                "-newkey",
+                "ec",
+                "-pkeyopt",
+                "ec_paramgen_curve:prime256v1",
+                "-nodes",
+            ),
+            *("-subj", "/CN=engine", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2"),
+            *("-keyout", folder / "key.pem", "-out", folder / "ca.pem"),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    (folder / "both.pem").write_text((folder / "key.pem").read_text() + (folder / "ca.pem").read_text())
+    return folder

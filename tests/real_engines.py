@@ -68,8 +68,11 @@ def _running(command: list[str | Path], folder: Path, account: dict[str, Any]) -
 
 
 @contextmanager
-def postgres() -> Iterator[str]:
-    """The connection URL of a new PostgreSQL, which listens at a socket in its folder."""
+def postgres(certificate: Path | None = None) -> Iterator[str]:
+    """The connection URL of a new PostgreSQL, which listens at a socket in its folder.
+
+    With a folder of a certificate (`ca.pem` and `key.pem`) it listens with TLS at 127.0.0.1, too, at the same port.
+    """
     known = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: path.parts[-2].zfill(4))
     if not known:
         _missing("PostgreSQL", "postgresql")
@@ -85,8 +88,16 @@ def postgres() -> Iterator[str]:
         cwd=folder,
         **account,
     )
-    settings = ["-c", "listen_addresses=", "-c", "fsync=off", "-c", "shared_buffers=32MB"]
-    address = f"postgresql://shop@/postgres?{urlencode({'host': folder})}"
+    port = free_port()
+    settings = ["-c", "listen_addresses=", "-c", "fsync=off", "-c", "shared_buffers=32MB", "-p", str(port)]
+    if certificate is not None:
+        for name in ("ca.pem", "key.pem"):
+            shutil.copy(certificate / name, folder / name)
+            (folder / name).chmod(0o600)
+            os.chown(folder / name, folder.stat().st_uid, folder.stat().st_gid)
+        settings += ["-c", "listen_addresses=127.0.0.1", "-c", "ssl=on"]
+        settings += ["-c", f"ssl_cert_file={folder}/ca.pem", "-c", f"ssl_key_file={folder}/key.pem"]
+    address = f"postgresql://shop@/postgres?{urlencode({'host': folder, 'port': port})}"
 
     def answers() -> bool:
         try:

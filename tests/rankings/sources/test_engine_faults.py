@@ -15,6 +15,7 @@ import pytest
 
 from loopback_engine import LoopbackEngine, loopback_engine, matching
 from wayword.errors import EngineError
+from wayword.rankings import asking
 from wayword.rankings.asking import LIMITS, Limits
 from wayword.rankings.collect import Collected, collect
 from wayword.rankings.sources import http as http_client
@@ -27,6 +28,13 @@ HTTP = ("opensearch", "solr", "url")
 QUERIES = [f"{word} {number}" for number in range(40) for word in ("player", "video")]
 """None has a result; `FOUND` has."""
 FOUND = ["player", "video", "c++", "line break"]
+
+
+@pytest.fixture(autouse=True)
+def in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Breaks are short; nothing is flushed to disk, which other tests look at."""
+    monkeypatch.setattr(asking, "FIRST_BREAK", 0.01)
+    monkeypatch.setattr("os.fsync", lambda _handle: None)
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Credentials reach the engine and nothing else; certificates are verified."""
 
 import base64
-import subprocess
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -9,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from commands import wayword
-from loopback_engine import LoopbackEngine, loopback_engine, matching
+from loopback_engine import LoopbackEngine, loopback_engine, make_certificate, matching
 from wayword.errors import EngineError
 from wayword.rankings.asking import Limits
 from wayword.rankings.collect import collect
@@ -123,28 +122,7 @@ def test_credentials_that_cannot_be_used_are_refused_and_not_shown(text: str, tm
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A new self-signed certificate of 127.0.0.1 and its key, in a file."""
-    folder = tmp_path_factory.mktemp("tls")
-    subprocess.run(
-        [
-            *(
-                "openssl",
-                "req",
-                "-x509",
-                "-newkey",
-                "ec",
-                "-pkeyopt",
-                "ec_paramgen_curve:prime256v1",
-                "-nodes",
-            ),
-            *("-subj", "/CN=engine", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2"),
-            *("-keyout", folder / "key.pem", "-out", folder / "ca.pem"),
-        ],
-        check=True,
-        capture_output=True,
-    )
-    (folder / "both.pem").write_text((folder / "key.pem").read_text() + (folder / "ca.pem").read_text())
-    return folder
+    return make_certificate(tmp_path_factory.mktemp("tls"))
 
 
 def test_a_certificate_of_ones_own_is_refused_without_its_authority(certificate: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from loopback_engine import CATALOGUE, LoopbackEngine, loopback_engine, matching
 from real_engines import groonga, postgres
 from wayword.engines.duck import DuckDB
-from wayword.rankings import table
+from wayword.rankings import asking, table
 from wayword.rankings.asking import Limits
 from wayword.rankings.collect import collect
 from wayword.rankings.sources.callable import Function
@@ -115,6 +115,13 @@ FAMILY = [
     pytest.param("postgres", marks=pytest.mark.slow),
     pytest.param("groonga", marks=pytest.mark.slow),
 ]
+
+
+@pytest.fixture(autouse=True)
+def in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Breaks are short; nothing is flushed to disk, which other tests look at."""
+    monkeypatch.setattr(asking, "FIRST_BREAK", 0.01)
+    monkeypatch.setattr("os.fsync", lambda _handle: None)
 
 
 @pytest.fixture(scope="module")

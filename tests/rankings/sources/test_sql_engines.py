@@ -4,12 +4,16 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from loopback_engine import make_certificate
 from real_engines import postgres
 from wayword.errors import EngineError
 from wayword.rankings.sources.members import open_source
+from wayword.rankings.sources.postgres import connection_settings, given_settings
 from wayword.rankings.sources.source import Answer, Busy, Options, Refused
 
 ENDLESS = "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT count(*) FROM t WHERE {query} <> ''"
@@ -32,6 +36,11 @@ def server() -> Iterator[str]:
             made.execute("CREATE TABLE products (id text, title text)")
             made.execute("INSERT INTO products VALUES ('vlc', 'player')")
         yield address
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_certificate(tmp_path_factory.mktemp("tls"))
 
 
 def asked(
@@ -116,6 +125,39 @@ def test_a_connection_of_postgres_that_broke_is_made_again(server: str, tmp_path
         (answer,) = source.ask(["player"], 10)
         assert isinstance(answer, Busy)
         assert source.ask(["player"], 10) == [["vlc"]]
+
+
+@pytest.mark.slow
+def test_the_certificate_of_postgres_is_verified(certificate: Path, tmp_path: Path) -> None:
+    template = tmp_path / "search.sql"
+    template.write_text("SELECT %(query)s")
+    with postgres(certificate) as address:
+        port = parse_qs(urlsplit(address).query)["port"][0]
+        local = f"postgresql://shop@127.0.0.1:{port}/postgres"
+        options = Options(local, template=template, ca=certificate / "ca.pem")
+        with closing(open_source("postgres", options)) as source:
+            assert source.ask(["player"], 10) == [["player"]]
+        for other in (
+            Options(local + "?sslmode=verify-full&sslrootcert=system", template=template),
+            Options(local.replace("127.0.0.1", "localhost"), template=template, ca=certificate / "ca.pem"),
+        ):
+            with pytest.raises(EngineError, match=r"certificate verify failed|does not match host name"):
+                open_source("postgres", other)
+
+
+def test_a_postgres_over_a_network_must_show_a_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("psycopg")
+
+    def settings(endpoint: str) -> dict[str, Any]:
+        return connection_settings(given_settings(endpoint), Options())
+
+    assert settings("host=db.example dbname=shop")["sslmode"] == "verify-full"
+    assert settings("postgresql://db.example/shop")["sslrootcert"] == "system"
+    assert settings("postgresql://db.example/shop?sslmode=require")["sslmode"] == "require"
+    assert "sslmode" not in settings("postgresql://127.0.0.1/shop")
+    assert "sslmode" not in settings("postgresql:///shop")
+    monkeypatch.setenv("PGHOST", "db.example")
+    assert settings("postgresql:///shop")["sslmode"] == "verify-full"
 
 
 @pytest.mark.slow

@@ -34,7 +34,7 @@ MEMBERS: Mapping[str, Member] = {
     "url": Member(Url, ("endpoint", "json_path"), _HTTP),
     "bm25": Member(EmbeddedBm25, ("documents",), ("language",)),
 }
-FILE = Member(Exported, ("endpoint",))
+FILE = Member(Exported, ())
 
 
 def open_source(name: str, options: Options) -> Source:
@@ -45,8 +45,8 @@ def open_source(name: str, options: Options) -> Source:
             raise EngineError(
                 f"Found --from {name}; expected one of {', '.join(MEMBERS)}, or a file of query, document and rank."
             )
-        _check("a file", FILE, replace(options, endpoint=options.endpoint or name))
-        return Exported(replace(options, endpoint=name))
+        _check("a file", FILE, options)
+        return FILE.open(replace(options, endpoint=name))
     _check(name, member, options)
     return member.open(options)
 

@@ -4,6 +4,7 @@ Sessions are read-only. Over a network, the server's certificate is verified, un
 """
 
 import ipaddress
+import os
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -13,6 +14,7 @@ from wayword.rankings.sources.source import Answer, Busy, Options, Refused, list
 from wayword.rankings.sources.sql_template import read_sql
 
 _SECRETS = ("password", "passfile", "sslpassword", "sslkey")
+_PLACES = ("host", "hostaddr", "service")
 
 
 class Postgres:
@@ -25,7 +27,8 @@ class Postgres:
         self._psycopg = _psycopg()
         self._options = options
         self._sql = read_sql(options.template, "%(query)s")
-        self._given = self._parsed(options.endpoint or "")
+        self._given = given_settings(options.endpoint or "")
+        self._settings = connection_settings(self._given, options)
         self._own = threading.local()
         self._connections: list[Any] = []
         try:
@@ -61,7 +64,7 @@ class Postgres:
     def _connection(self) -> Any:
         connection = getattr(self._own, "connection", None)
         if connection is None:
-            connection = self._psycopg.connect(**self._settings(), autocommit=True, prepare_threshold=None)
+            connection = self._psycopg.connect(**self._settings, autocommit=True, prepare_threshold=None)
             self._own.connection = connection
             self._connections.append(connection)
         return connection
@@ -70,37 +73,6 @@ class Postgres:
         connection, self._own.connection = getattr(self._own, "connection", None), None
         if connection is not None:
             connection.close()
-
-    def _settings(self) -> dict[str, Any]:
-        """The settings of a connection; what the endpoint says goes before."""
-        milliseconds = int(self._options.timeout * 1000)
-        limits = f"-c default_transaction_read_only=on -c statement_timeout={milliseconds}"
-        settings: dict[str, Any] = {"connect_timeout": max(2, int(self._options.timeout))}
-        if self._options.ca is not None:
-            settings |= {"sslmode": "verify-full", "sslrootcert": str(self._options.ca)}
-        elif not _is_local(self._given):
-            settings |= {"sslmode": "verify-full", "sslrootcert": "system"}
-        if self._options.credentials is not None:
-            user, password = self._options.credentials.user_and_password
-            settings |= {"user": user, "password": password}
-        return settings | self._given | {"options": f"{limits} {self._given.get('options', '')}"}
-
-    def _parsed(self, endpoint: str) -> dict[str, str]:
-        """The settings in a connection URL or string."""
-        try:
-            given: dict[str, str] = self._psycopg.conninfo.conninfo_to_dict(endpoint)
-        except self._psycopg.Error:
-            raise EngineError(
-                "Cannot read the endpoint as a connection of PostgreSQL; expected one such as postgresql://host/database."
-            ) from None
-        given = {name: value for name, value in given.items() if value}
-        if found := [name for name in _SECRETS if name in given]:
-            raise EngineError(
-                f"Found {', '.join(found)} in the endpoint; expected no secret there. Give user:password in an "
-                "environment variable or a file (--credentials-env, --credentials-file), or use a password file of "
-                "PostgreSQL."
-            )
-        return given
 
     def _shown(self, problem: Exception) -> str:
         credentials = self._options.credentials
@@ -121,10 +93,43 @@ def _psycopg() -> Any:
     return psycopg
 
 
+def given_settings(endpoint: str) -> dict[str, str]:
+    """The settings in a connection URL or string; one with a secret is refused."""
+    psycopg = _psycopg()
+    try:
+        given = {name: value for name, value in psycopg.conninfo.conninfo_to_dict(endpoint).items() if value}
+    except psycopg.Error:
+        raise EngineError(
+            "Cannot read the endpoint as a connection of PostgreSQL; expected one such as postgresql://host/database."
+        ) from None
+    if found := [name for name in _SECRETS if name in given]:
+        raise EngineError(
+            f"Found {', '.join(found)} in the endpoint; expected no secret there. Give user:password in an "
+            "environment variable or a file (--credentials-env, --credentials-file), or use a password file of "
+            "PostgreSQL."
+        )
+    return given
+
+
+def connection_settings(given: dict[str, str], options: Options) -> dict[str, Any]:
+    """All settings of a connection; those `given` in the endpoint go before."""
+    limits = f"-c default_transaction_read_only=on -c statement_timeout={int(options.timeout * 1000)}"
+    settings: dict[str, Any] = {"connect_timeout": max(2, int(options.timeout))}
+    if options.ca is not None:
+        settings |= {"sslmode": "verify-full", "sslrootcert": str(options.ca)}
+    elif not _is_local(given):
+        settings |= {"sslmode": "verify-full", "sslrootcert": "system"}
+    if options.credentials is not None:
+        user, password = options.credentials.user_and_password
+        settings |= {"user": user, "password": password}
+    return settings | given | {"options": f"{limits} {given.get('options', '')}"}
+
+
 def _is_local(given: dict[str, str]) -> bool:
-    """Whether a connection stays on this machine: a socket, or a loopback address."""
-    hosts = given.get("hostaddr", given.get("host", "")).split(",")
-    return "service" not in given and all(map(_is_loopback, hosts))
+    """Whether a connection stays on this machine: a socket, or a loopback address; libpq also reads the environment."""
+    known = {name: given.get(name) or os.environ.get(f"PG{name.upper()}", "") for name in _PLACES}
+    hosts = known["hostaddr"] or known["host"]
+    return not known["service"] and all(map(_is_loopback, hosts.split(",")))
 
 
 def _is_loopback(host: str) -> bool:
