@@ -262,7 +262,12 @@ def test_another_log_gives_what_it_gives_in_a_new_folder(
 def test_the_table_above_names_every_setting_that_this_install_can_change() -> None:
     known = {f"{table}.{name}" for table, values in Config().saved().items() for name in values}
     elsewhere = {"log.split", "rankings.ranker", "rankings.depth", "retriever.model", "features.encoder"}
-    elsewhere |= {"propensity.source", "propensity.file"}  # tests/propensity/test_propensity_source.py
+    elsewhere |= {
+        f"propensity.{name}" for name in ("source", "file", "period")
+    }  # propensity/test_propensity_source.py
+    elsewhere |= {
+        f"refresh.{name}" for name in ("held_out", "full_after", "full_share")
+    }  # refresh/test_refresh.py
     elsewhere |= {
         "log.half_life_days",
         "rankings.propose",
@@ -474,7 +479,9 @@ def test_an_index_that_has_no_room_leaves_the_one_that_is_served(
     assert wayword("index", workspace, "--config", settings).code == 0
     assert Completer.open(workspace).complete("vi") == before
     left = [path.name for path in (workspace / "index").iterdir() if not path.name.startswith(".verified-")]
-    assert len(left) == 5, left  # two versions, the pointer, the lock and the evaluation
+    assert len(left) == 6, (
+        left
+    )  # two versions, pointers to the current and the previous one, lock, evaluation
 
 
 @pytest.mark.slow

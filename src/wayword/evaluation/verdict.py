@@ -246,16 +246,16 @@ def better_of(policy: str, other: str, found: FoundDifference, keystrokes: Keyst
     >>> [better_of("a", "b", FoundDifference(0.0, -far, far, 0.9, 0.9), fewer) for far in (0.004, 0.04)]
     ['a', 'unknown']
     """
-    finds, types = _finds(found), _types(keystrokes)
-    if finds * types < 0:
+    finds, typing = _finds(found), types(keystrokes)
+    if finds * typing < 0:
         return MIXED
     if finds:
         return policy if finds > 0 else other
-    if types > 0 and found.low > -LEAST_FOUND:
+    if typing > 0 and found.low > -LEAST_FOUND:
         return policy
-    if types < 0 and found.high < LEAST_FOUND:
+    if typing < 0 and found.high < LEAST_FOUND:
         return other
-    if types:
+    if typing:
         return UNKNOWN
     return EQUAL if max(-found.low, found.high) <= LEAST_FOUND or _clear(found) else UNKNOWN
 
@@ -271,7 +271,8 @@ def _finds(found: FoundDifference) -> int:
     return 1 if found.low > 0 else -1
 
 
-def _types(keystrokes: KeystrokeRatio) -> int:
+def types(keystrokes: KeystrokeRatio) -> int:
+    """Return 1 if people surely type less with the policy, -1 if they surely type more, else 0."""
     if keystrokes.high < 1 and keystrokes.ratio < FEWER:
         return 1
     return -1 if keystrokes.low > 1 and keystrokes.ratio > MORE else 0

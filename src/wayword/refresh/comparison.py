@@ -12,7 +12,7 @@ from wayword.engines.tables import fetch_numbered, tables_in
 from wayword.evaluation.session_outcomes import Assumption, SessionOutcomes
 from wayword.evaluation.stage import available_searches, session_searches
 from wayword.evaluation.typing_sessions import Sessions, Shown
-from wayword.evaluation.verdict import MIXED, Verdict, compare
+from wayword.evaluation.verdict import MIXED, UNKNOWN, Verdict, compare, types
 from wayword.logs import contexts_stage
 from wayword.request import ANY
 from wayword.serving.served_policy import ServedPolicy
@@ -60,7 +60,9 @@ class Decision:
         """Decide by a verdict and the user's word: always, never or if-better."""
         worse = is_worse(verdict)
         if promote == "if-better":
-            return cls(not worse, "it is worse" if worse else "it is not worse", verdict)
+            unsure = "people type more and do not surely find more"
+            against = unsure if verdict.better == UNKNOWN else "it is worse"
+            return cls(not worse, against if worse else "it is not worse", verdict)
         return cls(promote == "always", f"--promote {promote}", verdict)
 
     def as_object(self) -> dict[str, Any]:
@@ -73,11 +75,17 @@ class Decision:
 
 
 def is_worse(verdict: Verdict) -> bool:
-    """Whether people find less with the next version, or type more and find no more.
+    """Whether people find less with the next version, or type more and do not surely find more.
 
     >>> from wayword.evaluation.verdict import judge
     >>> is_worse(judge(NEXT, CURRENT, None))
     False
     """
-    finds_less = verdict.found is not None and verdict.found.value < 0
-    return verdict.better == CURRENT or (verdict.better == MIXED and finds_less)
+    if verdict.found is None or verdict.keystrokes is None:
+        return False
+    finds_less = verdict.better == MIXED and verdict.found.value < 0
+    return (
+        verdict.better == CURRENT
+        or finds_less
+        or (verdict.better == UNKNOWN and types(verdict.keystrokes) < 0)
+    )
