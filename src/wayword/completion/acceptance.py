@@ -62,7 +62,7 @@ class Acceptance:
     def by_kind(self) -> NDArray[np.float64]:
         """The coefficients of each kind of people, kinds × features; without a contrast there is one kind.
 
-        >>> PRIOR.by_kind[:, 4].tolist(), replace(PRIOR, contrast=np.zeros(6)).by_kind[:, 4].tolist()
+        >>> PRIOR.by_kind[:, 4].tolist(), Acceptance(PRIOR.coefficients, PRIOR.reading).by_kind[:, 4].tolist()
         ([2.5, 7.5], [5.0])
         """
         if not self.contrast.any():
