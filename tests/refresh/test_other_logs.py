@@ -22,6 +22,7 @@ def test_context_columns_are_carried_on_and_the_papers_stages_are_left_out(tmp_p
     world = with_parts(make_world())
     shop = open_shop(tmp_path, world, part=0.7)
     assert {"ranker", "retriever"} <= set(shop.workspace.manifest["stages"])
+    strengths = shop.workspace.report("completion")["context"]
     new = write_world(world, clicks=1000, out=tmp_path / "new", seed=9, part=0.7)
     rows = pq.read_table(new / "clicks.parquet")
     pq.write_table(
@@ -31,7 +32,7 @@ def test_context_columns_are_carried_on_and_the_papers_stages_are_left_out(tmp_p
     assert done.counts["new searches"] == rows.num_rows
     opened = Workspace.open(shop.workspace.path)
     assert not {"ranker", "retriever"} & set(opened.manifest["stages"])
-    assert opened.report("completion")["context"] == shop.workspace.report("completion")["context"]
+    assert opened.report("completion")["context"] == strengths
     searches = tables.read(opened.folder("rankings"), "numbered_searches").to_pylist()
     shown = tables.read(opened.folder("contexts"), "contexts").to_pylist()
     assert [row["context"] for row in shown] == list(range(len(shown)))
