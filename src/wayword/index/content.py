@@ -109,8 +109,11 @@ class Content:
         if earlier is None or not isinstance(policy, ListPolicy):
             return _lists(policy, listed.contexts, kept, progress), 0
         earlier = earlier.touching(self.live.retriever.texts, policy.queries.shown_as)
-        _, first = np.unique(listed.row, return_index=True)
-        keys, typed = [listed.keys[place] for place in first.tolist()], listed.contexts[PREFIX].to_pylist()
+        keys = [""] * listed.contexts.num_rows  # a row without a key has no list to copy
+        rows, first = np.unique(listed.row, return_index=True)
+        for row, place in zip(rows.tolist(), first.tolist(), strict=True):
+            keys[row] = listed.keys[place]
+        typed = listed.contexts[PREFIX].to_pylist()
         taken = {mode: earlier.take(keys, typed, mode, policy.queries.shown_as) for mode in MODES}
         both = np.logical_and.reduce([copied for _, copied in taken.values()])
         made = _lists(policy, listed.contexts.filter(pa.array(~both)), kept, progress)

@@ -12,7 +12,11 @@ from wayword.engines.tables import fetch_numbered, tables_in
 from wayword.evaluation.session_outcomes import Assumption, SessionOutcomes
 from wayword.evaluation.stage import available_searches, session_searches
 from wayword.evaluation.typing_sessions import Sessions, Shown
+<<<<<<< HEAD
 from wayword.evaluation.verdict import MIXED, UNKNOWN, Verdict, compare, types
+=======
+from wayword.evaluation.verdict import MIXED, Verdict, compare, judge
+>>>>>>> refresh
 from wayword.logs import contexts_stage
 from wayword.request import ANY
 from wayword.serving.served_policy import ServedPolicy
@@ -34,6 +38,8 @@ def compare_versions(at: Folders, candidate: Path, current: Path, config: Config
     with tempfile.TemporaryDirectory() as spill, tables_in(Path(spill)) as engine:
         fetch_numbered(engine, at)
         sessions = Sessions.read(engine, texts, schema, measure, config.evaluation.sessions)
+        if not len(sessions.search):
+            return judge(NEXT, CURRENT, None)
         kept = SessionOutcomes.of(session_searches(engine, sessions))
         replays = {
             name: Shown.of(engine, sessions, ServedPolicy.open(version, texts), model, measure, ANY).replay(

@@ -204,12 +204,12 @@ def _refreshed(
     if _built_from(served, made):  # an earlier refresh was ended between promotion and the end
         candidate, decision = served, Decision(True, "it had been promoted before")
     else:
-        reporter.begin("index")
         config = _index_settings(served, settings)
-        earlier = earlier_lists(opened, served, config, before, at, touched)
-        candidate, _ = build_index(made, config, reporter, current=False, earlier=earlier)
-        reporter.end("index", reused=False, seconds=0.0)
-        decision = Decision.of(compare_versions(at, candidate, served, settings), promote)
+        with reporter.stage("index"):
+            earlier = earlier_lists(opened, served, config, before, at, touched)
+            candidate, _ = build_index(made, config, reporter, current=False, earlier=earlier)
+        with reporter.stage("comparison"):
+            decision = Decision.of(compare_versions(at, candidate, served, settings), promote)
     counts |= {name: n for name, n in report_of(candidate).items() if name in ("lists", "copied lists")}
     if decision.promoted:
         if candidate != served:
