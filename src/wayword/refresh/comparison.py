@@ -10,13 +10,9 @@ from wayword.config import Config
 from wayword.engines import tables
 from wayword.engines.tables import fetch_numbered, tables_in
 from wayword.evaluation.session_outcomes import Assumption, SessionOutcomes
-from wayword.evaluation.stage import available_searches, session_searches
+from wayword.evaluation.stage import available_searches, leave_out_unavailable, session_searches
 from wayword.evaluation.typing_sessions import Sessions, Shown
-<<<<<<< HEAD
-from wayword.evaluation.verdict import MIXED, UNKNOWN, Verdict, compare, types
-=======
-from wayword.evaluation.verdict import MIXED, Verdict, compare, judge
->>>>>>> refresh
+from wayword.evaluation.verdict import MIXED, UNKNOWN, Verdict, compare, judge, types
 from wayword.logs import contexts_stage
 from wayword.request import ANY
 from wayword.serving.served_policy import ServedPolicy
@@ -37,6 +33,7 @@ def compare_versions(at: Folders, candidate: Path, current: Path, config: Config
     schema = contexts_stage.load(at["contexts"]).schema
     with tempfile.TemporaryDirectory() as spill, tables_in(Path(spill)) as engine:
         fetch_numbered(engine, at)
+        leave_out_unavailable(engine, at)
         sessions = Sessions.read(engine, texts, schema, measure, config.evaluation.sessions)
         if not len(sessions.search):
             return judge(NEXT, CURRENT, None)
