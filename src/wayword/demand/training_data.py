@@ -97,7 +97,7 @@ def read(engine: Engine, variant: str, *, intended: bool = False) -> TrainingDat
         clicked, searches = _intended_clicks(engine, utility.discount), _intended_searches(engine)
     unclicked = engine.arrow(
         """SELECT count(*) AS n FROM numbered_searches
-           WHERE split <> 'test' AND search NOT IN (SELECT search FROM numbered_clicks)"""
+           AS s WHERE split <> 'test' AND NOT EXISTS (SELECT 1 FROM numbered_clicks AS c WHERE c.search = s.search)"""
     )["n"][0].as_py()
     return TrainingData(
         texts,

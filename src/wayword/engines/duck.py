@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from wayword.engines import files, limits
+from wayword.engines.kept import Kept
 from wayword.errors import LogError, WaywordError
 from wayword.store.input_file import InputFile
 
@@ -220,6 +221,23 @@ class DuckDB:
             return self._connection.sql(_dollars(sql), params=values or None).to_arrow_table()
         except duckdb.Error as problem:
             raise _failed("result", sql, problem) from problem
+
+    def number(self, table: str, sql: str, /, column: str, order: str, **values: Any) -> None:
+        """See `Engine.number`."""
+        self.step(
+            table,
+            f"SELECT row_number() OVER (ORDER BY {order}) - 1 AS {column}, t.* FROM ({sql}) AS t",
+            **values,
+        )
+
+    def keep(self, sql: str, path: Path, order: str) -> None:
+        """See `Engine.keep`."""
+        pq.write_table(self.arrow(f"SELECT * FROM ({sql}) AS t ORDER BY {order}"), path, compression="zstd")
+
+    def fetch(self, table: str, path: Path) -> None:
+        """See `Engine.fetch`."""
+        kept = Kept.of(path)
+        self.load(table, kept.read() if kept else pq.read_table(path, memory_map=True))
 
     def columns(self, table: str) -> dict[str, str]:
         """See `Engine.columns`."""
