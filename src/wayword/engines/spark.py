@@ -6,6 +6,7 @@ one step only. The storage is a folder that the cluster and this process both se
 
 import tempfile
 import uuid
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,9 +28,6 @@ _ROWS_OF_PARTITION = 33
 _TYPES = {
     "string": "VARCHAR",
     "int": "INTEGER",
-    "byte": "TINYINT",
-    "short": "SMALLINT",
-    "long": "BIGINT",
     "void": '"NULL"',
     "timestamp_ntz": "TIMESTAMP",
 }
@@ -194,10 +192,11 @@ class Spark:
 
     def ordered_sum(self, value: str, order: str) -> str:
         """See `Engine.ordered_sum`. Needs the values of one group in the memory of one task."""
+        term = f"term_{zlib.crc32(value.encode()):08x}"  # Sail names a column by its fields: two sums need two names
         keys = ", ".join(f"{one.strip()} AS key_{place}" for place, one in enumerate(order.split(",")))
-        rows = f"collect_list(struct({keys}, CAST({value} AS DOUBLE) AS term))"
-        total = "CAST(0 AS DOUBLE), (total, term) -> total + coalesce(term, CAST(0 AS DOUBLE))"
-        summed = f"aggregate(transform(array_sort({rows}), row -> row.term), {total})"
+        rows = f"collect_list(struct({keys}, CAST({value} AS DOUBLE) AS {term}))"
+        add = f"CAST(0 AS DOUBLE), (total, {term}) -> total + coalesce({term}, CAST(0 AS DOUBLE))"
+        summed = f"aggregate(transform(array_sort({rows}), row -> row.{term}), {add})"
         return f"CASE WHEN count({value}) > 0 THEN {summed} END"
 
     def instant(self, text: str) -> str:
@@ -243,5 +242,4 @@ def _type_name(kind: Any) -> str:
     simple = kind.simpleString()
     if simple.startswith("array<"):
         return f"{_type_name(kind.elementType)}[]"
-    name = kind.typeName()
-    return str(_TYPES.get(name, simple.upper()))
+    return str(_TYPES.get(simple, simple.upper()))
