@@ -229,24 +229,26 @@ def _prefix_probability(texts: list[str], config: PrefixConfig) -> NDArray[np.fl
     return np.array([1.0 / known.get(text, 1) for text in texts], np.float32)
 
 
-_ISSUED = """SELECT prefix, query, sum(recency ORDER BY search) AS searches FROM numbered_searches
-             WHERE split <> 'test' AND prefix IS NOT NULL GROUP BY prefix, query ORDER BY prefix, query"""
+_ISSUED = """SELECT search, prefix, query, recency AS searches FROM numbered_searches
+             WHERE split <> 'test' AND prefix IS NOT NULL"""
 _INTENDED = """
-    SELECT prefix, query, sum(searches ORDER BY search) AS searches FROM (
-      SELECT search, prefix, query, recency AS searches FROM numbered_searches
-      WHERE split <> 'test' AND prefix IS NOT NULL AND search NOT IN (SELECT search FROM intended)
-      UNION ALL
-      SELECT s.search, s.prefix, i.query, s.recency * i.probability FROM intended AS i
-      JOIN numbered_searches AS s ON s.search = i.search WHERE s.split <> 'test' AND s.prefix IS NOT NULL)
-    GROUP BY prefix, query ORDER BY prefix, query"""
+    SELECT s.search, s.prefix, s.query, s.recency AS searches FROM numbered_searches AS s
+    WHERE s.split <> 'test' AND s.prefix IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM intended AS i WHERE i.search = s.search)
+    UNION ALL
+    SELECT s.search, s.prefix, i.query, s.recency * i.probability FROM intended AS i
+    JOIN numbered_searches AS s ON s.search = i.search WHERE s.split <> 'test' AND s.prefix IS NOT NULL"""
 
 
 def _recorded(engine: Engine, queries: int, counts: str = _ISSUED) -> RecordedPrefixes | None:
     """Read the prefixes that the log recorded, with the number of searches of each query; None without any.
 
-    `counts` is the SQL of these numbers: by the issued query, or by the intended one.
+    `counts` is the SQL of the searches: by the issued query, or by the intended one.
     """
-    rows = engine.arrow(counts)
+    rows = engine.arrow(
+        f"""SELECT prefix, query, {engine.ordered_sum("searches", "search")} AS searches FROM ({counts}) AS searched
+            GROUP BY prefix, query ORDER BY prefix, query"""
+    )
     if not rows.num_rows:
         return None
     prefixes = rows["prefix"].combine_chunks().dictionary_encode()

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from wayword.errors import ClusterError, MissingExtra
+from wayword.store.stage import threads
 
 HOST = "127.0.0.1"
 JAVA = (17, 21)
@@ -51,6 +52,7 @@ def spark(
         "spark.driver.host": HOST,
         "spark.driver.bindAddress": HOST,
         "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": str(2 * threads()),
         **(settings or {}),
     }
     options = [part for name, value in given.items() for part in ("--conf", f"{name}={value}")]

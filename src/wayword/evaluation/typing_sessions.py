@@ -97,12 +97,13 @@ class Sessions:
         cls, engine: Engine, texts: Sequence[str], schema: pa.Schema, measure: Measure, most: int
     ) -> "Sessions":
         """Choose at most `most` test searches by md5. Needs the numbered log, `rankings` and `propensity`."""
-        engine.step(
+        engine.number(
             "sessions",
-            f"""SELECT row_number() OVER (ORDER BY search) - 1 AS place, search, query FROM (
-                  SELECT search, query FROM numbered_searches
-                  WHERE split = 'test' AND query IN (SELECT query FROM rankings)
-                  ORDER BY md5(search_id), search LIMIT {int(most)}) AS chosen""",
+            f"""SELECT search, query FROM numbered_searches
+                WHERE split = 'test' AND query IN (SELECT query FROM rankings)
+                ORDER BY md5(search_id), search LIMIT {int(most)}""",
+            "place",
+            "search",
         )
         engine.step(
             "represented",
