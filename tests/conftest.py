@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 settings.register_profile("wayword", deadline=None)
 settings.load_profile("wayword")
 
-ENGINES = ("duckdb", "sail")
+ENGINES = ("duckdb", pytest.param("sail", marks=pytest.mark.slow))
 """Every table test runs on each of these."""
 
 

@@ -31,6 +31,8 @@ _TYPES = {
     "void": '"NULL"',
     "timestamp_ntz": "TIMESTAMP",
 }
+_SHARED = ("VARCHAR", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "BOOLEAN")
+"""Types that are uploaded as they are; others as text, as DuckDB writes it."""
 NUMBERED_AT_ONCE = 1_000_000
 """Rows that one task may sort to number them; more are numbered by ranges."""
 RANGES = 128
@@ -47,6 +49,7 @@ class Spark:
         self._steps = storage.under(f"steps-{uuid.uuid4().hex[:12]}")
         self._written: list[str] = []
         self._numbered_at_once = numbered_at_once
+        self._read_types: dict[str, dict[str, str]] = {}
 
     def read(self, table: str, path: Path | InputFile) -> None:
         """See `Engine.read`. A file of this machine is read here, and uploaded; what a URL names, the engine reads."""
@@ -60,12 +63,18 @@ class Spark:
             reader, rows = DuckDB(spill=Path(folder)), Path(folder) / "rows.parquet"
             try:
                 reader.read(table, source)
-                reader.write(f"SELECT * FROM {table} ORDER BY {files.ROW}", rows)
+                types = reader.columns(table)
+                columns = ", ".join(
+                    name if kind in _SHARED else f"CAST({name} AS VARCHAR) AS {name}"
+                    for name, kind in ((reader.quote(name), kind) for name, kind in types.items())
+                )
+                reader.write(f"SELECT {columns} FROM {table} ORDER BY {files.ROW}", rows)
             finally:
                 reader.close()
             target = self._next(table)
             target.upload(rows)
         self._view(table, self._session.read.parquet(target.url))
+        self._read_types[table] = types
 
     def _read_remote(self, table: str, source: RemoteFile) -> None:
         """Parquet files, whose rows are numbered in the order in which the engine reads them."""
@@ -182,6 +191,8 @@ class Spark:
 
     def columns(self, table: str) -> dict[str, str]:
         """See `Engine.columns`."""
+        if table in self._read_types:
+            return dict(self._read_types[table])
         with spark_errors.failed(table, f"the columns of {table}"):
             fields = self._session.table(table).schema.fields
         return {field.name: _type_name(field.dataType) for field in fields}
@@ -233,6 +244,7 @@ class Spark:
         return to_arrow_schema(schema)
 
     def _view(self, table: str, rows: "DataFrame") -> None:
+        self._read_types.pop(table, None)
         rows.createOrReplaceTempView(table)
         self._written.append(table)
 

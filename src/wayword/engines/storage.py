@@ -5,7 +5,7 @@ A cluster writes its tables there; this process reads those that a model needs, 
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,13 +55,24 @@ class Storage:
 
     def write(self, table: pa.Table) -> None:
         """Write a table as the only file of this folder."""
-        self.files.create_dir(self.path, recursive=True)
-        pq.write_table(table, f"{self.path}/{PART}", filesystem=self.files, compression="zstd")
+        self._write(table.schema, table.to_batches())
 
     def upload(self, file: Path) -> None:
         """Copy a Parquet file of this machine, as the only file of this folder."""
+        with pq.ParquetFile(file) as rows:
+            self._write(rows.schema_arrow, rows.iter_batches())
+
+    def _write(self, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
+        """Without statistics of floats: they leave out NaN, and Sail reads a column whose least and greatest number are
+        equal as if it had no other."""
         self.files.create_dir(self.path, recursive=True)
-        fs.copy_files(str(file), f"{self.path}/{PART}", source_filesystem=fs.LocalFileSystem(), destination_filesystem=self.files)
+        known = [field.name for field in schema if not pa.types.is_floating(field.type)]
+        part = f"{self.path}/{PART}"
+        with pq.ParquetWriter(
+            part, schema, filesystem=self.files, compression="zstd", write_statistics=known or False
+        ) as out:
+            for batch in batches:
+                out.write_batch(batch)
 
     def read(self, columns: Sequence[str] | None = None) -> pa.Table:
         """The rows of all Parquet files of this folder, in no particular order."""
