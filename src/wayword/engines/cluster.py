@@ -5,6 +5,7 @@ machine see one folder.
 """
 
 import socket
+import sys
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -122,10 +123,17 @@ def _connected(address: str) -> Iterator["SparkSession"]:
 
 
 def _builder() -> "SparkSession.Builder":
+    main = vars(sys.modules["__main__"])
+    bare = "__file__" not in main
     try:
+        # Without a file, as in `python -c`, a program is taken for a doctest by pyspark-client, which then ends it.
+        main.setdefault("__file__", "")
         from pyspark.sql.connect.session import SparkSession
     except ImportError as problem:
         raise MissingExtra("spark", "A Spark engine") from problem
+    finally:
+        if bare:
+            del main["__file__"]
     return SparkSession.builder
 
 

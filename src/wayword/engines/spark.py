@@ -158,7 +158,8 @@ class Spark:
         digits = "substr(md5(CAST(one AS STRING)), 1, 2)"
         found = self.arrow(f"SELECT one FROM ({sample}) AS t WHERE {digits} = '00' LIMIT 1000000")["one"]
         ordered = sorted(found.to_pylist())
-        return [ordered[place * len(ordered) // RANGES] for place in range(min(RANGES, len(ordered)))]
+        parts = min(RANGES, len(ordered))
+        return [ordered[place * len(ordered) // parts] for place in range(parts)]
 
     def arrow(self, sql_or_table: str, /, **values: Any) -> pa.Table:
         """See `Engine.arrow`."""
