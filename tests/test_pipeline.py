@@ -89,7 +89,6 @@ RERUN: dict[str, tuple[Any, tuple[str, ...]]] = {
     "prefixes.passes": (2, ("contexts", *LEARNED)),
     "prefixes.seed": (1, ("contexts", *LEARNED)),
     "propensity.alpha": (0.5, ("propensity", "worth", *LEARNED)),
-    "demand.max_pairs": (1000, ("demand", "completion", "index", "estimates")),
     "demand.seed": (1, ("demand", "completion", "index", "estimates")),
     "completion.keystroke_value": (0.5, ("completion", "index", "estimates")),
     "completion.acceptance": (str(SETTINGS / "acceptance.json"), ("completion", "index", "estimates")),

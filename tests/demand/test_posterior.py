@@ -2,6 +2,8 @@
 
 from math import exp, log
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -120,7 +122,7 @@ def test_the_likelihood_prefers_the_rates_that_made_the_clicks() -> None:
 
 def _fit(small: Small, pairs: Observations, clicks: np.ndarray) -> Posterior:
     searches = np.ones(pairs.queries)
-    evidence = Evidence.of(pairs, clicks, searches, small.similarity(pairs))
+    evidence = Evidence.of(pairs, clicks, searches, small.similarity(pairs), folder=Path())
     return fit_posterior(evidence.features, pairs, clicks, searches, prior=evidence.relevance, models=1)
 
 
