@@ -189,6 +189,8 @@ class EvaluationConfig(Table, frozen=True):
     """Which policies the served one is compared with; random, retriever and unbiased are the paper's."""
     sessions: Annotated[int, Meta(ge=1, le=100_000)] = 1000
     """Number of test searches that are typed again letter by letter; each stands for others of its query."""
+    searches: Count = 50_000
+    """Number of test searches with a click on which lists are measured, chosen by md5 (0: all)."""
     bootstrap: Annotated[int, Meta(ge=2, le=1_000_000)] = 1000
     """Number of bootstrap replicates for the intervals."""
     level: Annotated[float, Meta(ge=0.5, le=0.9999)] = 0.95
@@ -265,6 +267,13 @@ class CheckConfig(Table, frozen=True):
     """Earlier times are clock errors."""
 
 
+class RunConfig(Table, frozen=True):
+    """[run]: the machine. Results do not depend on it."""
+
+    memory: str = ""
+    """Memory that a run should stay within, such as "8GB" (empty: no bound); tables and features wait on disk."""
+
+
 class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """All tables of `wayword.toml`."""
 
@@ -282,6 +291,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     evaluation: EvaluationConfig = EvaluationConfig()
     index: IndexConfig = IndexConfig()
     refresh: RefreshConfig = RefreshConfig()
+    run: RunConfig = RunConfig()
 
     @classmethod
     def load(cls, path: Path | str | None) -> "Config":

@@ -13,7 +13,7 @@ from wayword.check.findings import failed
 from wayword.check.printed import refusal
 from wayword.check.stage import CHECK, of_report
 from wayword.completion.policies import Policy
-from wayword.config import COMPARED, Config
+from wayword.config import COMPARED, Config, RunConfig
 from wayword.errors import ConfigError, LogError
 from wayword.evaluation import stage as estimates
 from wayword.index.build import build as build_index
@@ -37,6 +37,7 @@ from wayword.simulation.people_log import simulate_people as simulate_people_of_
 from wayword.simulation.simulate import simulate as simulate_world
 from wayword.store.artefact import read_object, report_of
 from wayword.store.input_file import InputFile
+from wayword.store.memory import bounded
 from wayword.store.stage import Folders, Stage
 from wayword.store.workspace import Build, Workspace, building
 
@@ -60,6 +61,7 @@ def run(
     queries: Path | str | None = None,
     paper: bool = False,
     force: bool = False,
+    memory: str | None = None,
     reporter: Progress | None = None,
 ) -> Workspace:
     """Run every stage whose inputs have changed and return the workspace.
@@ -74,9 +76,11 @@ def run(
     that may be suggested: the embedded ranker answers for them, or the rankings have them. `paper` trains the paper's
     policies too, and compares with them.
 
-    The files are checked first (docs/check.md): a FAIL raises `LogError`, unless `force`.
+    The files are checked first (docs/check.md): a FAIL raises `LogError`, unless `force`. `memory`, such as "8GB",
+    overrides that of `[run]`.
     """
     settings = config if isinstance(config, Config) else Config.load(config)
+    settings = settings if memory is None else structs.replace(settings, run=RunConfig(memory))
     settings = with_paper(settings) if paper else settings
     reporter = reporter or Progress()
     _check_given(rankings, documents, settings)
@@ -105,7 +109,7 @@ def run(
         queries=queries,
     )
     planned = stages_before_index(settings, inputs, reporter)
-    with building(out, reporter) as build:
+    with bounded(settings.run.memory), building(out, reporter) as build:
         _check_files(build, settings, inputs, reporter, force=force)
         for name, stage in planned.items():
             folder = build.stage(name, stage)

@@ -222,6 +222,10 @@ def run(
     force: Annotated[
         bool, typer.Option("--force", help="Go on although `wayword check` finds what makes results wrong.")
     ] = False,
+    memory: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Stay within so much memory, such as 8GB. [default: no bound]"),
+    ] = None,
 ) -> None:
     """Run every stage, from a click log to served completions. Unchanged stages are reused.
 
@@ -269,6 +273,7 @@ def run(
             first_rank=first_rank,
             paper=paper,
             force=force,
+            memory=memory,
             reporter=bars,
         )
     _print_mismatches(workspace.report("rankings"))

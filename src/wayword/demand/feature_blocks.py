@@ -15,9 +15,12 @@ from wayword.demand.click_data import ClickData
 from wayword.demand.features import feature_matrix
 from wayword.demand.observations import Floats
 from wayword.demand.signals import Signals
+from wayword.store.memory import at_once
 
 BLOCK = 1 << 20
-"""About this many pairs are a block."""
+"""About this many pairs are a block, or fewer where memory is bounded."""
+BYTES, SHARE = 1000, 0.2
+"""Memory that a pair takes while its block is made, and the share of all memory for blocks."""
 SLICE = 1 << 16
 """Number of pairs that are read at once."""
 
@@ -33,8 +36,11 @@ class FeatureBlocks:
     block: NDArray[np.int16]
 
     @classmethod
-    def of(cls, data: ClickData, folder: Path, *, pairs: int = BLOCK, threads: int = 1) -> "FeatureBlocks":
-        """Compute the features of all pairs; `folder` is where several blocks are stored."""
+    def of(
+        cls, data: ClickData, folder: Path, *, pairs: int | None = None, threads: int = 1
+    ) -> "FeatureBlocks":
+        """Compute the features of all pairs, `pairs` at a time; `folder` is where several blocks are stored."""
+        pairs = pairs or at_once(BLOCK, threads * BYTES, SHARE)
         parts = data.parts(pairs)
         if len(parts) < 2 or len(data.observations) <= pairs:
             matrix = feature_matrix(Signals.of(data), dtype=np.float16, threads=threads)

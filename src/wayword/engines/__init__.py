@@ -36,6 +36,14 @@ class Engine(Protocol):
         """The rows of a table or query as Arrow."""
         ...
 
+    def keep(self, sql: str, path: Path, order: str) -> None:
+        """Store the rows of a query as the table `path` of an artefact, sorted by the columns `order`."""
+        ...
+
+    def fetch(self, table: str, path: Path) -> None:
+        """Create `table` from what `keep` stored."""
+        ...
+
     def columns(self, table: str) -> dict[str, str]:
         """Column names of a table, in order, with the engine's names of their types."""
         ...

@@ -199,6 +199,14 @@ class DuckDB:
         except duckdb.Error as problem:
             raise _failed(path.stem, sql, problem) from problem
 
+    def keep(self, sql: str, path: Path, order: str) -> None:
+        """See `Engine.keep`: the rows are sorted on disk if need be, and written as they come."""
+        self.write(f"SELECT * FROM ({sql}) AS kept ORDER BY {order}", path)
+
+    def fetch(self, table: str, path: Path) -> None:
+        """See `Engine.fetch`. Rows keep their order and are not all in memory."""
+        self.step(table, "SELECT * FROM read_parquet(:path)", path=str(path))
+
     def copy(self, sql: str, path: Path, form: str = "FORMAT parquet, COMPRESSION zstd") -> None:
         """Write a query's rows into a file by DuckDB itself: on all cores, in the order of the query."""
         try:

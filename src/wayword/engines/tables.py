@@ -10,22 +10,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from wayword.engines import Engine
+from wayword.store.memory import limit_of_tables
 from wayword.store.stage import Folders
 
 
 def save(engine: Engine, folder: Path, name: str, order: str, columns: str = "*") -> None:
     """Write a table of an engine to `folder/name.parquet`, sorted."""
-    pq.write_table(
-        engine.arrow(f"SELECT {columns} FROM {name} ORDER BY {order}"),
-        folder / f"{name}.parquet",
-        compression="zstd",
-    )
+    engine.keep(f"SELECT {columns} FROM {name}", folder / f"{name}.parquet", order)
 
 
 def fetch(engine: Engine, folder: Path, *names: str) -> None:
     """Load tables written by `save` into an engine."""
     for name in names:
-        engine.load(name, read(folder, name))
+        engine.fetch(name, folder / f"{name}.parquet")
 
 
 def read(folder: Path, name: str, *columns: str) -> pa.Table:
@@ -45,7 +42,7 @@ def tables_in(folder: Path) -> Iterator[Engine]:
     """An engine for one stage that spills into the output folder of the stage."""
     from wayword.engines.duck import DuckDB  # late: a server reads tables without an engine
 
-    engine = DuckDB(spill=folder)
+    engine = DuckDB(spill=folder, memory=limit_of_tables())
     try:
         yield engine
     finally:
