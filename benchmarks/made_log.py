@@ -209,7 +209,9 @@ def _sets(lengths: Integers, rng: np.random.Generator) -> Masks:
 
 def _members(sets: Masks) -> NDArray[np.bool_]:
     """sets × `TOPIC_WORDS`: which words each set has."""
-    members: NDArray[np.bool_] = ((sets[:, None] >> np.arange(TOPIC_WORDS, dtype=np.uint64)) & np.uint64(1)) > 0
+    members: NDArray[np.bool_] = (
+        (sets[:, None] >> np.arange(TOPIC_WORDS, dtype=np.uint64)) & np.uint64(1)
+    ) > 0
     return members
 
 

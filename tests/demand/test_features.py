@@ -291,7 +291,9 @@ def test_an_entry_of_the_list_is_a_feature_of_the_model(
     small = Small([f"q{n}" for n in range(300)], p, clicks, np.full(300, 4.0))
     pairs, matrix = small.pairs(), rows_of(small)
     assert matrix[:, 1].tolist() == pairs.document.tolist()
-    relevance = relevance_prior.fit(FeatureBlocks.in_memory(matrix), pairs, small.of_pairs(pairs), small.query_rate)
+    relevance = relevance_prior.fit(
+        FeatureBlocks.in_memory(matrix), pairs, small.of_pairs(pairs), small.query_rate
+    )
     low, high = relevance[pairs.document < 5].mean(), relevance[pairs.document >= 5].mean()
     if monotone:
         assert low <= high

@@ -1,7 +1,6 @@
 """Observations: what the rankings return and what was clicked, once each."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from scipy.sparse import csr_array
 from small_graphs import Small, clicked, smalls

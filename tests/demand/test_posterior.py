@@ -1,7 +1,6 @@
 """Posterior: the zero-inflated Gamma–Poisson posterior, by Bayes' rule done numerically, and its limits."""
 
 from math import exp, log
-
 from pathlib import Path
 
 import numpy as np

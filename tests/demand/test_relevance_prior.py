@@ -8,8 +8,8 @@ from scipy.sparse import csr_array
 from small_graphs import clicked
 
 from wayword.demand import feature_blocks, relevance_prior
-from wayword.demand.features import FEATURES
 from wayword.demand.feature_blocks import FeatureBlocks
+from wayword.demand.features import FEATURES
 from wayword.demand.observations import Floats, Observations
 
 NAMES = [feature.name for feature in FEATURES]

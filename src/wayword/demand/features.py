@@ -140,12 +140,16 @@ FEATURES: list[Feature] = [
     ),
     *_parts(
         "title",
-        lambda signals: title_match(signals.similarity.text_match, signals.observations, signals.data.first_document),
+        lambda signals: title_match(
+            signals.similarity.text_match, signals.observations, signals.data.first_document
+        ),
         TitleMatch._fields,
     ),
     *_parts(
         "name",
-        lambda signals: name_match(signals.similarity.text_match, signals.observations, signals.data.first_document),
+        lambda signals: name_match(
+            signals.similarity.text_match, signals.observations, signals.data.first_document
+        ),
         NameMatch._fields,
     ),
     Feature("word_interactions", lambda signals: signals.data.interactions),
