@@ -100,7 +100,7 @@ def write(
     schema = pa.schema([("query", pa.string()), ("document", pa.string()), ("rank", pa.int32())])
     with pq.ParquetWriter(folder / RANKINGS, schema, compression="zstd") as file:
         for first, document, lengths, relevance in _results(shop, results, rng):
-            block = shop.texts(names, *(part[first : first + BLOCK] for part in (shop.topic, shop.asked)))
+            block = shop.texts(names, shop.topic[first : first + BLOCK], shop.asked[first : first + BLOCK])
             texts += block
             rank = np.concatenate([np.arange(1, n + 1) for n in lengths]) if len(lengths) else lengths
             file.write_table(

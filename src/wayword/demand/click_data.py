@@ -82,8 +82,8 @@ class ClickData:
             folds(observations),
             mean,
             _similar_clicks(observations, clicked, expected, similarity, threads),
-            observations.sum_by_query(clicked),
-            observations.sum_by_query(observations.current_propensity > 0),
+            observations.sum_by_query(clicked.astype(np.float64)),
+            observations.sum_by_query((observations.current_propensity > 0).astype(np.float64)),
             csr_array(
                 (np.ones(int(clicked.sum())), (observations.document[clicked], observations.query[clicked])),
                 shape=(observations.documents, observations.queries),

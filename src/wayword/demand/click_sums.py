@@ -1,11 +1,13 @@
 """Compiled loops of `signals`: clicks and expected clicks of other pairs, summed for every pair."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from wayword.demand.observations import Floats
 from wayword.demand.similarity import LARGEST_GROUP, CsrArrays
-from wayword.numba_jit import compiled
+from wayword.numba_jit import compiled, subroutine
 
 FOLDS = 20
 """One fold of this many is left out: more folds leave more clicks, fewer reveal less of the pair's own label."""
@@ -20,6 +22,21 @@ Span = tuple[int, int]
 """First and last + 1."""
 Graph = tuple[NDArray[np.int64], NDArray[np.int32]]
 """Where the pairs of each query start, and the document of each pair."""
+
+
+@subroutine
+def _add(sums: Any, row: int, fold: int, values: Any) -> None:
+    """Add to the sums of a fold and of all folds (the last)."""
+    for column in range(sums.shape[2]):
+        sums[row, fold, column] += values[column]
+        sums[row, FOLDS, column] += values[column]
+
+
+@subroutine
+def _clear(sums: Any, row: int, fold: int) -> None:
+    for column in range(sums.shape[2]):
+        sums[row, fold, column] = 0.0
+        sums[row, FOLDS, column] = 0.0
 
 
 @compiled
@@ -53,10 +70,7 @@ def group_clicks(
             continue
         for m in range(group_starts[group], group_starts[group + 1]):
             for j in range(starts[member[m]], starts[member[m] + 1]):
-                for k in (np.int64(fold[j]), FOLDS):
-                    sums[document[j], k, 0] += clicks[j]
-                    sums[document[j], k, 1] += expected_clicks[j]
-                    sums[document[j], k, 2] += clicks[j] > 0
+                _add(sums, document[j], fold[j], (clicks[j], expected_clicks[j], np.float64(clicks[j] > 0)))
         for m in range(group_starts[group], group_starts[group + 1]):
             for j in range(starts[member[m]], starts[member[m] + 1]):
                 a, k = document[j], fold[j]
@@ -77,9 +91,7 @@ def group_clicks(
                 all_expected[j] += d / members
         for m in range(group_starts[group], group_starts[group + 1]):
             for j in range(starts[member[m]], starts[member[m] + 1]):
-                for k in (np.int64(fold[j]), FOLDS):
-                    for column in range(3):
-                        sums[document[j], k, column] = 0.0
+                _clear(sums, document[j], fold[j])
     return best, best_clicks, best_expected, second, queries, share, lift, all_clicks, all_expected
 
 
@@ -172,9 +184,7 @@ def cosine_clicks(
         for k in range(starts[document], starts[document + 1]):
             of, j = query[pair[k]], pair[k]
             for i in range(row[of], row[of + 1]):
-                for part in (np.int64(fold[j]), FOLDS):
-                    sums[column[i], part, 0] += clicks[j] * value[i]
-                    sums[column[i], part, 1] += expected_clicks[j] * value[i]
+                _add(sums, column[i], fold[j], (clicks[j] * value[i], expected_clicks[j] * value[i]))
         for k in range(starts[document], starts[document + 1]):
             of, j = query[pair[k]], pair[k]
             for i in range(row[of], row[of + 1]):
@@ -183,7 +193,5 @@ def cosine_clicks(
         for k in range(starts[document], starts[document + 1]):
             of, j = query[pair[k]], pair[k]
             for i in range(row[of], row[of + 1]):
-                for part in (np.int64(fold[j]), FOLDS):
-                    sums[column[i], part, 0] = 0.0
-                    sums[column[i], part, 1] = 0.0
+                _clear(sums, column[i], fold[j])
     return total, expected

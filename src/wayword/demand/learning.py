@@ -100,7 +100,7 @@ def from_clicks(
 
     `folder` is for features that are larger than memory.
     """
-    similarity = Similarity.of(data.texts, data.names, data.titles, observations)
+    similarity = Similarity.of(data.texts, data.names, data.titles, observations, threads=threads)
     progress.advance(1, STEPS)
     clicks, recency = _clicks(observations, data, "retriever", "ranker")
     searches = data.searches_of("retriever", "ranker")

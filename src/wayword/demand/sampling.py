@@ -29,6 +29,6 @@ def sample_pairs(
     chance = np.minimum(most * (share + UNIFORM_SHARE / max(len(share), 1)), 1.0)
     if len(share) <= most:
         chance[:] = 1.0
-    chance[clicked] = min(most / max(np.count_nonzero(clicked), 1), 1.0)
+    chance[clicked] = min(most / max(int(np.count_nonzero(clicked)), 1), 1.0)
     rows = np.flatnonzero((rng.random(len(share)) < chance) & (observations.current_propensity > 0))
     return rows, 1 / chance[rows]
