@@ -13,7 +13,7 @@ from wayword.check.findings import failed
 from wayword.check.printed import refusal
 from wayword.check.stage import CHECK, of_report
 from wayword.completion.policies import Policy
-from wayword.config import COMPARED, Config
+from wayword.config import COMPARED, Config, RunConfig
 from wayword.engines import cluster
 from wayword.engines.remote_file import RemoteFile
 from wayword.engines.storage import is_url
@@ -41,6 +41,7 @@ from wayword.simulation.people_log import simulate_people as simulate_people_of_
 from wayword.simulation.simulate import simulate as simulate_world
 from wayword.store.artefact import read_object, report_of
 from wayword.store.input_file import InputFile
+from wayword.store.memory import bounded
 from wayword.store.stage import Folders, Stage
 from wayword.store.workspace import ARTEFACTS, Build, Workspace, building
 
@@ -69,6 +70,7 @@ def run(
     force: bool = False,
     engine: "str | SparkSession | None" = None,
     engine_folder: str | None = None,
+    memory: str | None = None,
     reporter: Progress | None = None,
 ) -> Workspace:
     """Run every stage whose inputs have changed and return the workspace.
@@ -83,13 +85,15 @@ def run(
     that may be suggested: the embedded ranker answers for them, or the rankings have them. `paper` trains the paper's
     policies too, and compares with them.
 
-    The files are checked first (docs/check.md): a FAIL raises `LogError`, unless `force`.
+    The files are checked first (docs/check.md): a FAIL raises `LogError`, unless `force`. `memory`, such as "8GB",
+    overrides that of `[run]`.
 
     `engine` runs the table stages on Spark (docs/scale.md): the address of a Spark Connect server (sc://HOST:PORT),
     `sail` or `spark` to start one here, or a session. `engine_folder` holds its tables, by a URL that the engine and
     this machine both see. `log` and `rankings` may then be URLs of Parquet files, which only the engine reads.
     """
     settings = config if isinstance(config, Config) else Config.load(config)
+    settings = settings if memory is None else structs.replace(settings, run=RunConfig(memory))
     settings = with_paper(settings) if paper else settings
     reporter = reporter or Progress()
     cluster.check(engine, engine_folder)
@@ -121,7 +125,7 @@ def run(
         queries=queries,
     )
     planned = stages_before_index(settings, inputs, reporter)
-    with cluster.opened(engine) as session, building(out, reporter) as build:
+    with bounded(settings.run.memory), cluster.opened(engine) as session, building(out, reporter) as build:
         storage, engines = cluster.engines_of(session, engine_folder, build.path) if session else (None, None)
         with tables_on(engines):
             _check_files(build, settings, inputs, reporter, force=force)

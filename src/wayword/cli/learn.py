@@ -239,6 +239,10 @@ def run(
             metavar="URL", help="Folder of the engine's tables, which it and this machine both see."
         ),
     ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Stay within so much memory, such as 8GB. [default: no bound]"),
+    ] = None,
 ) -> None:
     """Run every stage, from a click log to served completions. Unchanged stages are reused.
 
@@ -289,6 +293,7 @@ def run(
             force=force,
             engine=engine,
             engine_folder=engine_folder,
+            memory=memory,
             reporter=bars,
         )
     _print_mismatches(workspace.report("rankings"))

@@ -7,6 +7,7 @@ serve this demand best.
 """
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock
@@ -154,6 +155,12 @@ class ExpectedUtilityRetriever:
             CACHE_SIZE, getsizeof=lambda match: ENTRY_OVERHEAD + len(match[0])
         )
         self._cached_match = cached(cache, key=str, lock=Lock())(self._match)
+
+    def with_threads(self, threads: int) -> "ExpectedUtilityRetriever":
+        """Return the same retriever for this number of threads."""
+        other = copy(self)
+        other.threads = threads
+        return other
 
     @cached_property
     def certainty(self) -> NDArray[np.float32]:

@@ -1,6 +1,6 @@
 """The policy `wayword`: the list of highest value for the people who typed a text (see `list_value`)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -104,15 +104,23 @@ class ListPolicy:
 
     def complete(self, contexts: pa.Table, k: int, *, mode: str = ANY) -> Candidates:
         """See `Policy.complete`."""
+        return self.complete_in_modes(contexts, k, (mode,))[0]
+
+    def complete_in_modes(self, contexts: pa.Table, k: int, modes: Sequence[str]) -> list[Candidates]:
+        """Complete in each mode; what people intend is the same in all."""
         intents = self.intents(contexts)
         typed = self.typed(contexts, intents)
         members = self.members(contexts, intents, typed.lengths)
-        pool = self.pool(contexts, intents, k, mode)
-        query, value, _ = self._best(contexts, intents, members, pool, typed, max(k, SHOWN))
-        query, value = query[:, :k], value[:, :k]
-        filled = query >= 0
-        context = np.nonzero(filled)[0].astype(np.int32)
-        return Candidates(context, query[filled], value[filled].astype(np.float32), intents.source[context])
+        found = []
+        for mode in modes:
+            pool = self.pool(contexts, intents, k, mode)
+            query, value, _ = self._best(contexts, intents, members, pool, typed, max(k, SHOWN))
+            query, value = query[:, :k], value[:, :k]
+            filled = query >= 0
+            context = np.nonzero(filled)[0].astype(np.int32)
+            scores = value[filled].astype(np.float32)
+            found.append(Candidates(context, query[filled], scores, intents.source[context]))
+        return found
 
     def declined(self, contexts: pa.Table) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Return the intended queries of all texts, and the probability that somebody who intends each takes nothing of

@@ -200,6 +200,18 @@ class DuckDB:
         except duckdb.Error as problem:
             raise _failed(path.stem, sql, problem) from problem
 
+    def keep(self, sql: str, path: Path, order: str) -> None:
+        """See `Engine.keep`: the rows are sorted on disk if need be, and written as they come."""
+        self.write(f"SELECT * FROM ({sql}) AS kept ORDER BY {order}", path)
+
+    def fetch(self, table: str, path: Path) -> None:
+        """See `Engine.fetch`. Rows keep their order and are not all in memory."""
+        kept = Kept.of(path)
+        if kept:
+            self.load(table, kept.read())
+            return
+        self.step(table, "SELECT * FROM read_parquet(:path)", path=str(path))
+
     def copy(self, sql: str, path: Path, form: str = "FORMAT parquet, COMPRESSION zstd") -> None:
         """Write a query's rows into a file by DuckDB itself: on all cores, in the order of the query."""
         try:
@@ -229,15 +241,6 @@ class DuckDB:
             f"SELECT row_number() OVER (ORDER BY {order}) - 1 AS {column}, t.* FROM ({sql}) AS t",
             **values,
         )
-
-    def keep(self, sql: str, path: Path, order: str) -> None:
-        """See `Engine.keep`."""
-        pq.write_table(self.arrow(f"SELECT * FROM ({sql}) AS t ORDER BY {order}"), path, compression="zstd")
-
-    def fetch(self, table: str, path: Path) -> None:
-        """See `Engine.fetch`."""
-        kept = Kept.of(path)
-        self.load(table, kept.read() if kept else pq.read_table(path, memory_map=True))
 
     def columns(self, table: str) -> dict[str, str]:
         """See `Engine.columns`."""

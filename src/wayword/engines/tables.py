@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from wayword.engines import Engine
 from wayword.engines.kept import Kept
+from wayword.store.memory import limit_of_tables
 from wayword.store.stage import Folders
 
 
@@ -74,7 +75,7 @@ def tables_in(folder: Path) -> Iterator[Engine]:
 def _embedded(folder: Path) -> Engine:
     from wayword.engines.duck import DuckDB  # late: a server reads tables without an engine
 
-    return DuckDB(spill=folder)
+    return DuckDB(spill=folder, memory=limit_of_tables())
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -24,6 +24,7 @@ from wayword.index.overrides import Overrides
 from wayword.logs.contexts import PREFIX
 from wayword.request import ANY
 from wayword.serving.completer import Served
+from wayword.store.stage import threads
 from wayword.text import normalise
 
 
@@ -80,9 +81,9 @@ class ServedPolicy:
         policy = self.served.index.policy
         if not isinstance(policy, ListPolicy):
             return None
-        return _WithoutHidden(
-            with_survival(replace(policy, keystroke_value=value), queries), self.served.hidden
-        )
+        parallel = policy.retriever.with_threads(threads())
+        changed = replace(policy, keystroke_value=value, retriever=parallel)
+        return _WithoutHidden(with_survival(changed, queries), self.served.hidden)
 
     def _values(self, contexts: pa.Table) -> list[dict[str, Any]]:
         """The known values of the informative context columns of each row."""
