@@ -178,7 +178,7 @@ def _largest_used(columns: NDArray[np.int32], starts: NDArray[np.int64]) -> int:
         if largest > 0 and total + together > MOST_COMPARED:
             break
         largest, total = following, total + together
-    return largest
+    return int(largest)
 
 
 @compiled
