@@ -25,7 +25,7 @@ LONGEST_PREFIX = 8
 """Number of first words, at most, that form a group of the queries that start with them."""
 SPANS = 8
 """Parts of the rows for each thread."""
-MOST_COMPARED = 8_000
+MOST_COMPARED = 20_000
 """About this many other rows are compared with a row: those that share its rarest columns."""
 LARGEST_GROUP = 20_000
 """Larger groups are ignored: they carry little information and take long to process."""
