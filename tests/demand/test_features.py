@@ -407,6 +407,20 @@ def test_what_too_many_share_makes_nobody_near(monkeypatch: pytest.MonkeyPatch) 
     assert Neighbours.of(vectors).other[:, :2].tolist() == [[-1, -1], [2, -1], [1, -1]]
 
 
+def test_of_many_others_those_that_share_rare_words_are_near(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Column 0 has all rows, column 1 rows 0 to 3, column 2 rows 0 and 4: six entries are compared, and the first."""
+    vectors = np.zeros((8, 3))
+    vectors[:, 0], vectors[:4, 1], vectors[[0, 4], 2] = 1.0, 1.0, 1.0
+    near = Neighbours.of(csr_array(vectors))
+    assert sorted(near.other[0].tolist()[:7]) == [1, 2, 3, 4, 5, 6, 7]
+    plain = getattr(similarity._nearest, "py_func", similarity._nearest)
+    monkeypatch.setattr(similarity, "_nearest", plain)
+    monkeypatch.setattr(similarity, "MOST_COMPARED", 6)
+    few = Neighbours.of(csr_array(vectors))
+    assert sorted(few.other[0].tolist()[:5]) == [-1, 1, 2, 3, 4]
+    assert few.other[5].tolist()[:7] == near.other[5].tolist()[:7]
+
+
 def test_a_pasted_text_begins_few_groups() -> None:
     small = Small(
         [" ".join(map(str, range(5000))), "0 1"], np.full((2, 1), 0.5), np.zeros((2, 1)), np.ones(2)

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -34,13 +33,13 @@ from wayword.engines import Engine, tables
 from wayword.engines.tables import tables_in
 from wayword.logs import contexts_stage
 from wayword.logs.contexts import PREFIX
-from wayword.logs.prefixes import table_of_cuts
 from wayword.progress import Progress
 from wayword.store.arrays import load_array
 from wayword.store.artefact import report_of
 from wayword.store.compressed_rows import WeightedRows
 from wayword.store.input_file import InputFile
 from wayword.store.stage import Folders, Report, threads
+from wayword.text import cut_ends
 
 STEPS = 4
 VARIANTS = "variants.parquet"
@@ -223,10 +222,8 @@ def load(at: Folders, *, threads: int = 1) -> ExpectedUtilityRetriever:
 
 def _prefix_probability(texts: list[str], config: PrefixConfig) -> NDArray[np.float32]:
     """Compute 1/(number of admissible prefixes) of each query; a query too short for a prefix has 1."""
-    cuts = table_of_cuts(texts, config)
-    counts = pc.value_counts(cuts["text"].combine_chunks())
-    known = dict(zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True))
-    return np.array([1.0 / known.get(text, 1) for text in texts], np.float32)
+    counts = (len(cut_ends(text, start=config.start, min_chars=config.min_chars)) for text in texts)
+    return np.fromiter((1.0 / max(count, 1) for count in counts), np.float32, len(texts))
 
 
 _ISSUED = """SELECT search, prefix, query, recency AS searches FROM numbered_searches

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from wayword.demand.observations import Observations
 from wayword.demand.text_match import TextMatch
-from wayword.numba_jit import compiled
+from wayword.numba_jit import compiled, subroutine
 
 CsrArrays = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]
 """A sparse matrix as compiled code takes it: row starts, columns, values."""
@@ -25,6 +25,8 @@ LONGEST_PREFIX = 8
 """Number of first words, at most, that form a group of the queries that start with them."""
 SPANS = 8
 """Parts of the rows for each thread."""
+MOST_COMPARED = 20_000
+"""About this many other rows are compared with a row: those that share its rarest columns."""
 LARGEST_GROUP = 20_000
 """Larger groups are ignored: they carry little information and take long to process."""
 
@@ -158,6 +160,27 @@ def csr_arrays(matrix: csr_array) -> CsrArrays:
     return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float64)
 
 
+@subroutine
+def _largest_used(columns: NDArray[np.int32], starts: NDArray[np.int64]) -> int:
+    """The size of the largest columns that are used for a row: at most `LARGEST_GROUP`; and smaller ones come first,
+    until they have more than `MOST_COMPARED` entries together."""
+    largest, total = np.int64(0), np.int64(0)
+    while total <= MOST_COMPARED:
+        following, together = np.int64(LARGEST_GROUP + 1), np.int64(0)
+        for column in columns:  # the next larger size, and how many entries the columns of this size have
+            size = starts[column + 1] - starts[column]
+            if largest < size < following:
+                following, together = size, size
+            elif size == following:
+                together += size
+        if following > LARGEST_GROUP:
+            return LARGEST_GROUP
+        if largest > 0 and total + together > MOST_COMPARED:
+            break
+        largest, total = following, total + together
+    return int(largest)
+
+
 @compiled
 def _nearest(
     span: tuple[int, int],
@@ -173,8 +196,9 @@ def _nearest(
     total, touched = np.zeros(size), np.empty(size, np.int32)
     for row in range(span[0], span[1]):
         found = 0
+        largest = _largest_used(column[starts[row] : starts[row + 1]], column_starts)
         for i in range(starts[row], starts[row + 1]):
-            if column_starts[column[i] + 1] - column_starts[column[i]] > LARGEST_GROUP:
+            if column_starts[column[i] + 1] - column_starts[column[i]] > largest:
                 continue
             for j in range(column_starts[column[i]], column_starts[column[i] + 1]):
                 to = column_row[j]

@@ -145,7 +145,8 @@ def _lists(policy: ServedPolicy, contexts: pa.Table, kept: int, progress: Progre
     firsts = range(0, contexts.num_rows, BATCH)
     made: list[list[Lists]] = []
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        for first, lists_of in zip(firsts, pool.map(make, firsts), strict=True):
-            made.append(lists_of)
+        parts = map(make, firsts) if len(firsts) < AT_ONCE else pool.map(make, firsts)
+        for first, of_modes in zip(firsts, parts, strict=True):
+            made.append(of_modes)
             progress.advance(min(first + BATCH, contexts.num_rows), contexts.num_rows)
     return Lists.joined([one[number] for number in range(len(MODES)) for one in made])

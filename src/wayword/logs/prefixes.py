@@ -13,6 +13,9 @@ from wayword.engines import Engine, uniform
 from wayword.errors import LogError
 from wayword.text import cut_ends
 
+AT_ONCE = 1 << 16
+"""Number of texts that are cut at once: texts and cuts as Python objects take much memory."""
+
 
 def table_of_cuts(texts: Sequence[str], config: PrefixConfig) -> pa.Table:
     """Every admissible cut of every text: text, cut (0-based), cuts (number of cuts of the text), prefix.
@@ -20,6 +23,11 @@ def table_of_cuts(texts: Sequence[str], config: PrefixConfig) -> pa.Table:
     >>> table_of_cuts(["tv"], PrefixConfig()).to_pylist()
     [{'text': 'tv', 'cut': 0, 'cuts': 1, 'prefix': 't'}]
     """
+    parts = [_cuts_of(texts[first : first + AT_ONCE], config) for first in range(0, len(texts), AT_ONCE)]
+    return pa.concat_tables([_cuts_of([], config), *parts])
+
+
+def _cuts_of(texts: Sequence[str], config: PrefixConfig) -> pa.Table:
     ends_of = [(text, cut_ends(text, start=config.start, min_chars=config.min_chars)) for text in texts]
     return pa.table(
         {
