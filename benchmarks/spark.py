@@ -25,11 +25,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import made_log
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-import made_log
 from wayword import pipeline
 from wayword.config import Config
 from wayword.demand import training_data
@@ -68,7 +68,16 @@ def workers(home: Path, memory: str) -> Iterator[tuple[str, list["subprocess.Pop
         try:
             start("master", "master.Master", "--host", HOST, "--port", str(port), *ui)
             made = [
-                start(f"worker-{n}", "worker.Worker", "--cores", "1", "--memory", memory, *ui, f"spark://{HOST}:{port}")
+                start(
+                    f"worker-{n}",
+                    "worker.Worker",
+                    "--cores",
+                    "1",
+                    "--memory",
+                    memory,
+                    *ui,
+                    f"spark://{HOST}:{port}",
+                )
                 for n in range(WORKERS)
             ]
             yield f"spark://{HOST}:{port}", made
@@ -172,10 +181,16 @@ def measure(world: Path, engine: str, memory: str, *, kill: float = 0.0) -> dict
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--clicks", type=int, nargs="+", default=[100_000, 1_000_000])
-    parser.add_argument("--engines", nargs="+", choices=("duckdb", "sail", "cluster"), default=["duckdb", "sail"])
-    parser.add_argument("--kill", action="store_true", help="Also with a worker of the cluster killed half-way.")
+    parser.add_argument(
+        "--engines", nargs="+", choices=("duckdb", "sail", "cluster"), default=["duckdb", "sail"]
+    )
+    parser.add_argument(
+        "--kill", action="store_true", help="Also with a worker of the cluster killed half-way."
+    )
     parser.add_argument("--memory", default="2g", help="Of each worker.")
     parser.add_argument("--folder", type=Path, default=None, help="Where made logs are kept.")
     given = parser.parse_args()
@@ -197,7 +212,9 @@ def main() -> None:
         columns = ["engine", "start", *STAGES, "reading", "tables"]
         print(f"\n{clicks:,} clicks\n\n| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
         for row in rows:
-            cells = [f"{row[name]:.1f}" if isinstance(row[name], float) else str(row[name]) for name in columns]
+            cells = [
+                f"{row[name]:.1f}" if isinstance(row[name], float) else str(row[name]) for name in columns
+            ]
             print(f"| {' | '.join(cells)} |")
     if given.folder is None:
         shutil.rmtree(root)

@@ -28,9 +28,7 @@ ENGINES = ("duckdb", pytest.param("sail", marks=pytest.mark.slow))
 
 @pytest.fixture(params=ENGINES)
 def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
-    made: Engine = (
-        request.getfixturevalue("sail_engine")() if request.param == "sail" else DuckDB(threads=1)
-    )
+    made: Engine = request.getfixturevalue("sail_engine")() if request.param == "sail" else DuckDB(threads=1)
     yield made
     made.close()
 

@@ -98,7 +98,9 @@ def run(
     reporter = reporter or Progress()
     cluster.check(engine, engine_folder)
     if engine is None and (urls := [str(one) for one in (log, rankings) if one is not None and is_url(one)]):
-        raise ConfigError(f"Found the URL {urls[0]} and no engine to read it; give one (--engine sc://HOST:PORT).")
+        raise ConfigError(
+            f"Found the URL {urls[0]} and no engine to read it; give one (--engine sc://HOST:PORT)."
+        )
     _check_given(rankings, documents, settings)
     if judged and completions is not None:
         raise ConfigError("Found judgments and lists shown; only a click log can be joined with lists shown.")

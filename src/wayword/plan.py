@@ -88,9 +88,7 @@ class Inputs:
             InputFile(Path(path)) if path is not None else None
             for path in (documents, truth, completions, impressions, queries)
         )
-        return cls(
-            _opened(log), exported, described, law, judged, lenient, lists, shown, first_rank, further
-        )
+        return cls(_opened(log), exported, described, law, judged, lenient, lists, shown, first_rank, further)
 
     def digest(self, file: InputFile | None) -> str | None:
         """The hash of a file's content."""

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-
 from real_spark import address
+
 from wayword import pipeline
 from wayword.config import Config
 from wayword.engines import cluster, tables
@@ -17,6 +17,7 @@ from wayword.pipeline import run
 from wayword.plan import Inputs
 from wayword.progress import SILENT
 from wayword.simulation.simulate import simulate
+from wayword.store.artefact import report_of
 from wayword.store.workspace import Workspace, building
 
 SETTINGS = Config.parse({"evaluation": {"bootstrap": 20, "sessions": 100}})
@@ -32,8 +33,10 @@ def assert_same(one: pa.Table, other: pa.Table, what: str) -> None:
         assert found.type == known.type, (what, name)
         assert len(found) == len(known), (what, name)
         if pa.types.is_floating(known.type):
-            values = (column.to_numpy(zero_copy_only=False) for column in (found, known))
-            np.testing.assert_allclose(*values, rtol=1e-9, atol=1e-12, err_msg=f"{what}: {name}")
+            one_value, other_value = (c.to_numpy(zero_copy_only=False) for c in (found, known))
+            np.testing.assert_allclose(
+                one_value, other_value, rtol=1e-9, atol=1e-12, err_msg=f"{what}: {name}"
+            )
         else:
             assert found.equals(known), (what, name)
 
@@ -59,7 +62,7 @@ def fill(world: Path, out: Path, engine: str | None) -> tuple[dict[str, Path], d
         with tables.tables_on(engines):
             for name in TABLES:
                 build.stage(name, planned[name])
-    return {name: build.folders[name] for name in TABLES}, pipeline.report_of(build.folders["worth"])
+    return {name: build.folders[name] for name in TABLES}, report_of(build.folders["worth"])
 
 
 def test_sail_fills_the_same_tables(world: Path, tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from real_spark import address
 
 from commands import wayword
-from real_spark import address
 from wayword.engines import Engine, cluster, local_server, spark_errors
 from wayword.engines.storage import Storage
 from wayword.errors import ClusterError, ConfigError, LogError, WaywordError
@@ -20,7 +20,15 @@ from wayword.pipeline import run
 
 def refused(world: Path, out: Path, *options: str) -> str:
     """What the command says; it ends with code 2 and leaves no artefact."""
-    arguments = ["run", "--log", world / "clicks.parquet", "--rankings", world / "rankings.parquet", "--out", out]
+    arguments = [
+        "run",
+        "--log",
+        world / "clicks.parquet",
+        "--rankings",
+        world / "rankings.parquet",
+        "--out",
+        out,
+    ]
     ended = wayword(*arguments, *options)
     assert ended.code == 2, ended.err
     assert not list(out.glob("artefacts/*"))
@@ -61,14 +69,16 @@ def test_a_url_of_nothing_is_refused(world: Path, tmp_path: Path) -> None:
 
 
 def test_without_the_extra_it_is_named(world: Path, tmp_path: Path) -> None:
+    files = [str(world / "clicks.parquet"), str(world / "rankings.parquet"), str(tmp_path / "out")]
     code = f"""
 import sys
 sys.modules["pyspark"] = sys.modules["pysail"] = None
 from wayword.pipeline import run
 from wayword.errors import MissingExtra
+log, rankings, out = {files!r}
 for engine, extra in (("sc://localhost", "spark"), ("sail", "sail")):
     try:
-        run({str(world / "clicks.parquet")!r}, {str(world / "rankings.parquet")!r}, out={str(tmp_path / "out")!r}, engine=engine)
+        run(log, rankings, out=out, engine=engine)
     except MissingExtra as problem:
         print(extra, f"extra '{{extra}}'" in str(problem))
 """
@@ -96,9 +106,12 @@ def test_without_java_it_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("said", "found"), [('openjdk version "11.0.2"', "Java 11"), ('java version "1.8.0_402"', "Java 8"), ("?", "unknown")]
+    ("said", "found"),
+    [('openjdk version "11.0.2"', "Java 11"), ('java version "1.8.0_402"', "Java 8"), ("?", "unknown")],
 )
-def test_a_wrong_java_is_named(said: str, found: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_wrong_java_is_named(
+    said: str, found: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("JAVA_HOME", str(java(tmp_path, said)))
     with pytest.raises(ClusterError, match=f"Found Java.*{found.removeprefix('Java ')}.*needs Java 17 or 21"):
         local_server.java_home()
@@ -131,14 +144,17 @@ def test_a_server_that_goes_away_is_said(tmp_path: Path) -> None:
         engine = cluster.engines_of(session, None, tmp_path)[1]()
         engine.load("one", pa.table({"one": [1]}))
     problem = ConnectionError("StatusCode.UNAVAILABLE: failed to connect to all addresses")
-    with pytest.raises(WaywordError, match="cannot be reached any more"), spark_errors.failed("step", "SELECT 1"):
+    with (
+        pytest.raises(WaywordError, match="cannot be reached any more"),
+        spark_errors.failed("step", "SELECT 1"),
+    ):
         raise problem
 
 
 @pytest.mark.parametrize(
     "said",
     [
-        "Job aborted: ExecutorLostFailure (executor 1 exited caused by one of the running tasks) Command exited with code 137",
+        "ExecutorLostFailure (executor 1 exited caused by one of the running tasks) Command exited with code 137",
         "java.lang.OutOfMemoryError: Java heap space",
         "Container killed by YARN for exceeding memory limits. 5.5 GB of 5.5 GB physical memory used",
         "Resources exhausted: Failed to allocate additional 64.0 MB for HashJoinInput",
@@ -175,18 +191,29 @@ def test_a_folder_that_only_this_machine_sees_is_refused(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("kind", ["binary", "timestamp"])
-def test_what_a_url_has_is_read_as_a_file_is(kind: str, tmp_path: Path, sail_engine: Callable[[], Engine]) -> None:
+def test_what_a_url_has_is_read_as_a_file_is(
+    kind: str, tmp_path: Path, sail_engine: Callable[[], Engine]
+) -> None:
     from wayword.engines.duck import DuckDB
     from wayword.engines.remote_file import RemoteFile
     from wayword.logs.columns import as_text
 
-    moments = pa.array([0, 1_700_000_000_000_000, None], pa.timestamp("us", "UTC" if kind == "timestamp" else None))
+    moments = pa.array(
+        [0, 1_700_000_000_000_000, None], pa.timestamp("us", "UTC" if kind == "timestamp" else None)
+    )
     columns = {"binary": pa.array([b"a", b"b", None], pa.binary()), "timestamp": moments}
     pq.write_table(pa.table({"one": columns[kind]}), tmp_path / "log.parquet")
     found = []
-    for engine, source in ((DuckDB(), tmp_path / "log.parquet"), (sail_engine(), RemoteFile((tmp_path / "log.parquet").as_uri()))):
+    for engine, source in (
+        (DuckDB(), tmp_path / "log.parquet"),
+        (sail_engine(), RemoteFile((tmp_path / "log.parquet").as_uri())),
+    ):
         engine.read("raw", source)
-        found.append(engine.arrow(f"SELECT input_row, {as_text(engine, 'raw', 'one')} AS one FROM raw ORDER BY 1").to_pylist())
+        found.append(
+            engine.arrow(
+                f"SELECT input_row, {as_text(engine, 'raw', 'one')} AS one FROM raw ORDER BY 1"
+            ).to_pylist()
+        )
         engine.close()
     assert found[0] == found[1]
 
@@ -208,5 +235,3 @@ def test_rows_are_numbered_by_ranges(tmp_path: Path) -> None:
     assert ranges == 11  # nine limits, and nulls
     assert found["place"].to_pylist() == list(range(4000))
     assert found["n"].to_pylist() == order
-
-

@@ -229,8 +229,8 @@ def run(
         str | None,
         typer.Option(
             metavar="ENGINE",
-            help="Run the tables on Spark: sc://HOST:PORT, or sail or spark to start one here. The log and the rankings "
-            "may then be URLs of Parquet files. [default: DuckDB]",
+            help="Run the tables on Spark: sc://HOST:PORT, or sail or spark to start one here. The log and the "
+            "rankings may then be URLs of Parquet files. [default: DuckDB]",
         ),
     ] = None,
     engine_folder: Annotated[

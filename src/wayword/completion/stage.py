@@ -95,7 +95,7 @@ def write(
     contexts = contexts_stage.load(at["contexts"])
     graph, own_utility = retriever_io.load_graph(at["demand"], len(texts))
     with tables_in(out) as engine:
-        engine.load("numbered_searches", tables.read(at["rankings"], "numbered_searches", *_USED))
+        tables.fetch_columns(engine, at["rankings"], "numbered_searches", *_USED)
         tables.fetch(engine, at["rankings"], "numbered_clicks", "rankings")
         tables.fetch(engine, at["contexts"], "instances")
         tables.fetch(engine, at["propensity"], "propensity")

@@ -32,7 +32,7 @@ class TrainingData:
     clicked: pa.Table
     """split, query, document, weight, ips_weight, and recency, that of the newest click."""
     searches: pa.Table
-    """split, query and the weight of the training searches; one that may have intended several queries counts for each."""
+    """split, query and weight of the training searches; one may have intended several queries."""
     complete: bool
     """Whether the log holds searches without a click, too."""
     held_out: pa.Table
@@ -91,7 +91,9 @@ def read(engine: Engine, variant: str, *, intended: bool = False) -> TrainingDat
     searches = _searches(engine, _INTENDED if intended else _ISSUED)
     if intended:
         clicked = _intended_clicks(engine, utility.discount)
-    training_searches = engine.arrow("SELECT count(*) AS n FROM numbered_searches WHERE split <> 'test'")["n"][0].as_py()
+    training_searches = engine.arrow("SELECT count(*) AS n FROM numbered_searches WHERE split <> 'test'")[
+        "n"
+    ][0].as_py()
     unclicked = engine.arrow(
         """SELECT count(*) AS n FROM numbered_searches
            AS s WHERE split <> 'test' AND NOT EXISTS (SELECT 1 FROM numbered_clicks AS c WHERE c.search = s.search)"""

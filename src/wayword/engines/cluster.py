@@ -57,14 +57,16 @@ def check(engine: "str | SparkSession | None", folder: str | None) -> None:
     """Raise an error for an engine or a folder that cannot be meant."""
     if engine is None:
         if folder is not None:
-            raise ConfigError(f"Found the engine's folder {folder} and no engine; give one (--engine sc://HOST:PORT).")
+            raise ConfigError(
+                f"Found the engine's folder {folder} and no engine; give one (--engine sc://HOST:PORT)."
+            )
         return
     if isinstance(engine, str) and engine not in (SAIL, LOCAL):
         host, _ = address_of(engine)
         if folder is None and not _is_here(host):
             raise ConfigError(
-                f"Found the engine {engine} and no folder for its tables; give one that the engine and this machine can "
-                "both read and write (--engine-folder s3://BUCKET/FOLDER)."
+                f"Found the engine {engine} and no folder for its tables; give one that the engine and this machine "
+                "can both read and write (--engine-folder s3://BUCKET/FOLDER)."
             )
 
 
@@ -81,13 +83,15 @@ def address_of(engine: str) -> tuple[str, int]:
         host, port = None, 0
     if not host or parts.scheme != SCHEME:
         raise ConfigError(
-            f"Found the engine {engine!r}; expected sc://HOST:PORT (Spark Connect), or {SAIL} or {LOCAL} to start one on "
-            "this machine."
+            f"Found the engine {engine!r}; expected sc://HOST:PORT (Spark Connect), or {SAIL} or {LOCAL} to start one "
+            "on this machine."
         )
     return host, port
 
 
-def engines_of(session: "SparkSession", folder: str | None, workspace: Path) -> tuple[Storage, Callable[[], Engine]]:
+def engines_of(
+    session: "SparkSession", folder: str | None, workspace: Path
+) -> tuple[Storage, Callable[[], Engine]]:
     """The storage of a workspace's tables, and what makes an engine for each stage. Raises `ClusterError` unless the
     engine and this machine see the same folder."""
     from wayword.engines.spark import Spark
@@ -164,8 +168,8 @@ def _check_shared(session: "SparkSession", storage: Storage) -> None:
             raise spark_errors.not_writable(f"{storage.url} (by the engine)", problem) from problem
         if seen != 1 or not written.listing():
             raise ClusterError(
-                f"The engine and this machine do not see the same folder {storage.url}. Give one that both can read and "
-                "write (--engine-folder s3://BUCKET/FOLDER)."
+                f"The engine and this machine do not see the same folder {storage.url}. Give one that both can read "
+                "and write (--engine-folder s3://BUCKET/FOLDER)."
             )
     finally:
         probe.remove()

@@ -1,7 +1,7 @@
 """A table of an artefact that stays in the storage of an engine: the artefact says where it is."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,15 +44,26 @@ class Kept:
         if not self.rows:
             return self.columns.empty_table().select(list(columns) or self.columns.names)
         known = list(dict.fromkeys([*columns, *self.order])) if columns else None
+        rows = self._found().read(known)
+        ordered = rows.sort_by([(name, "ascending") for name in self.order])
+        return ordered.select(list(columns)) if columns else ordered
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """Some columns of the rows, file by file, in no particular order."""
+        if self.rows:
+            yield from (batch.select(list(columns)) for batch in self._found().batches(columns))
+        else:
+            yield self.columns.empty_table().select(list(columns))
+
+    def _found(self) -> Storage:
+        """The folder; raises if it is gone."""
         storage = Storage.at(self.url)
         if not storage.listing():
             raise ClusterError(
                 f"The table {self.url} is gone; expected {self.rows:,} rows. Run again with another --out, or put the "
                 "folder back."
             )
-        rows = storage.read(known)
-        ordered = rows.sort_by([(name, "ascending") for name in self.order])
-        return ordered.select(list(columns)) if columns else ordered
+        return storage
 
 
 def pruned(tables: Storage, artefacts: Path) -> None:

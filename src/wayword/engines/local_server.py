@@ -98,7 +98,11 @@ def spark_home() -> Path:
     """Where Apache Spark is installed: `SPARK_HOME`, or the package pyspark with its jars."""
     given = os.environ.get("SPARK_HOME")
     found = find_spec("pyspark")
-    places = [Path(given)] if given else [Path(place) for place in (found and found.submodule_search_locations) or ()]
+    places = (
+        [Path(given)]
+        if given
+        else [Path(place) for place in (found and found.submodule_search_locations) or ()]
+    )
     for place in places:
         if (place / "bin" / "spark-submit").exists() and any((place / "jars").glob("spark-connect_*.jar")):
             return place

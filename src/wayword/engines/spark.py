@@ -17,7 +17,7 @@ from wayword.engines import files, spark_errors
 from wayword.engines.kept import Kept
 from wayword.engines.remote_file import RemoteFile
 from wayword.engines.storage import Storage
-from wayword.errors import ClusterError, LogError
+from wayword.errors import LogError
 from wayword.store.input_file import InputFile
 
 if TYPE_CHECKING:
@@ -136,7 +136,10 @@ class Spark:
             first = order.split(",", 1)[0].removesuffix(" NULLS LAST")
             limits = self._limits(unnumbered, first)
             below = f"size(filter(:limits, one -> one <= {first}))"
-            ranges, bounds = f"CASE WHEN {first} IS NULL THEN {len(limits) + 1} ELSE {below} END", {"limits": limits}
+            ranges, bounds = (
+                f"CASE WHEN {first} IS NULL THEN {len(limits) + 1} ELSE {below} END",
+                {"limits": limits},
+            )
         cut, before = f"{table}_cut", f"{table}_before"
         self.step(cut, f"SELECT CAST({ranges} AS INTEGER) AS {column}_range, * FROM {unnumbered}", **bounds)
         counts = self.arrow(

@@ -13,7 +13,7 @@ _MEMORY = re.compile(
 )
 _LOST = re.compile(r"UNAVAILABLE|Connection refused|Socket closed|failed to connect", re.IGNORECASE)
 _WRITE = re.compile(
-    r"Permission denied|AccessDenied|Access Denied|Mkdirs failed|Read-only file system|AccessControlException|403 Forbidden|"
+    r"Permission denied|Access ?Denied|Mkdirs failed|Read-only file system|AccessControlException|403 Forbidden|"
     r"No space left",
     re.IGNORECASE,
 )
@@ -46,7 +46,8 @@ def sentence(what: str, problem: Exception, sql: str = "") -> WaywordError:
     if _MEMORY.search(text):
         return ClusterError(
             f"{what} ran out of memory on an executor. Give executors more (spark.executor.memory), or cut the work "
-            f"into more parts (spark.sql.shuffle.partitions); what is finished is kept. Spark said: {_line(text, _MEMORY)}"
+            "into more parts (spark.sql.shuffle.partitions); finished stages are kept. "
+            f"Spark said: {_line(text, _MEMORY)}"
         )
     if _LOST.search(text):
         return ClusterError(
@@ -68,7 +69,9 @@ def not_writable(what: str, problem: Exception) -> ClusterError:
 
 def _of_engine(problem: Exception) -> bool:
     """Whether the library of Spark or of gRPC raised this."""
-    return type(problem).__module__.split(".")[0] in ("pyspark", "grpc", "py4j") or isinstance(problem, OSError)
+    return type(problem).__module__.split(".")[0] in ("pyspark", "grpc", "py4j") or isinstance(
+        problem, OSError
+    )
 
 
 def _line(text: str, wanted: re.Pattern[str]) -> str:

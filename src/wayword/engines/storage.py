@@ -5,7 +5,7 @@ A cluster writes its tables there; this process reads those that a model needs, 
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,6 +78,13 @@ class Storage:
         """The rows of all Parquet files of this folder, in no particular order."""
         return pq.read_table(self.path, columns=list(columns) if columns else None, filesystem=self.files)
 
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """Columns of the rows in parts, file by file."""
+        for one in self.listing():
+            with self.files.open_input_file(one.path) as file:
+                for batch in pq.ParquetFile(file).iter_batches(columns=list(columns)):
+                    yield pa.Table.from_batches([batch])
+
     def schema(self) -> pa.Schema:
         """The columns of a Parquet file, or of the first one of this folder."""
         found = [one for one in self.listing() if one.size]
@@ -95,7 +102,9 @@ class Storage:
             found = [one for one in self.files.get_file_info(selector) if one.type == fs.FileType.File]
         except (OSError, pa.ArrowException) as problem:
             raise ClusterError(f"Cannot read {self.url} from this machine: {brief(problem)}") from problem
-        return sorted((one for one in found if not one.base_name.startswith(("_", "."))), key=lambda one: one.path)
+        return sorted(
+            (one for one in found if not one.base_name.startswith(("_", "."))), key=lambda one: one.path
+        )
 
     def folders(self) -> list[str]:
         """The names of the folders in this one."""

@@ -35,6 +35,23 @@ def read(folder: Path, name: str, *columns: str) -> pa.Table:
     return pq.read_table(folder / f"{name}.parquet", columns=list(columns) or None, memory_map=True)
 
 
+def fetch_columns(engine: Engine, folder: Path, name: str, *columns: str) -> None:
+    """Load some columns of a table into an engine; one that is kept has them all."""
+    if Kept.of(folder / f"{name}.parquet"):
+        fetch(engine, folder, name)
+    else:
+        engine.load(name, read(folder, name, *columns))
+
+
+def batches(folder: Path, name: str, *columns: str) -> Iterator[pa.Table]:
+    """Read columns of a table in parts, in no particular order if it is kept."""
+    kept = Kept.of(folder / f"{name}.parquet")
+    if kept:
+        yield from kept.batches(columns)
+    else:
+        yield read(folder, name, *columns)
+
+
 def rows(folder: Path, name: str) -> int:
     """The number of rows of a table written by `save`."""
     kept = Kept.of(folder / f"{name}.parquet")

@@ -156,7 +156,8 @@ def number(engine: Engine, titles: pa.Table | None) -> None:
         "document_id",
     )
     engine.step(
-        "documents", "SELECT CAST(document AS INTEGER) AS document, document_id, title FROM numbered_documents"
+        "documents",
+        "SELECT CAST(document AS INTEGER) AS document, document_id, title FROM numbered_documents",
     )
     engine.step(
         "rankings",
