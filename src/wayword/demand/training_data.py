@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from scipy.sparse import csr_array
 
 from wayword.demand.observations import Floats
-from wayword.engines import Engine
+from wayword.engines import Engine, totals
 from wayword.propensity.exposure import exposure
 from wayword.utility import VARIANTS
 
@@ -164,11 +164,12 @@ def _intended_clicks(engine: Engine, discount: str) -> pa.Table:
 
 def _effective_counts(clicked: pa.Table, engine: Engine) -> pa.Table:
     """Kish's effective count: weights divided by Σw²/Σw, so that they are numbers of clicks in any unit."""
-    squares, weights = (engine.ordered_sum(what, "weight") for what in ("weight * weight", "weight"))
-    unit = engine.arrow(f"SELECT {squares} / {weights} AS unit FROM weighted_clicks")["unit"][0].as_py()
+    found = totals(engine, "weighted_clicks", "weight", squares="weight * weight", weights="weight")
+    squares, weights = found["squares"], found["weights"]
+    unit = squares / weights if squares and weights else 1.0
     for name in ("weight", "ips_weight"):
         place = clicked.column_names.index(name)
-        clicked = clicked.set_column(place, name, pc.divide(clicked[name], unit or 1.0))
+        clicked = clicked.set_column(place, name, pc.divide(clicked[name], unit))
     return clicked
 
 
