@@ -36,6 +36,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
 @pytest.fixture(scope="session")
 def sail_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Engine]]:
     """Makes engines on a Sail server of this process."""
+    pytest.importorskip("pysail")
     with cluster.opened("sail") as session:
         yield cluster.engines_of(session, None, tmp_path_factory.mktemp("sail"))[1]
 

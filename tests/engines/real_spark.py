@@ -28,6 +28,9 @@ def spark_home() -> Path:
 @contextmanager
 def address(engine: str) -> Iterator[str]:
     """The address of a server of this engine."""
+    pytest.importorskip("pyspark")
+    if engine == "sail":
+        pytest.importorskip("pysail")
     server = local_server.sail() if engine == "sail" else local_server.spark(spark_home(), master="local[2]")
     with server as found:
         yield found

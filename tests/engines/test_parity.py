@@ -66,6 +66,7 @@ def fill(world: Path, out: Path, engine: str | None) -> tuple[dict[str, Path], d
 
 
 def test_sail_fills_the_same_tables(world: Path, tmp_path: Path) -> None:
+    pytest.importorskip("pysail")
     known, worth = fill(world, tmp_path / "duckdb", None)
     found, same_worth = fill(world, tmp_path / "sail", "sail")
     assert assert_same_tables(known, found) == 10

@@ -35,6 +35,9 @@ def refused(world: Path, out: Path, *options: str) -> str:
     return ended.err
 
 
+pytest.importorskip("pysail")
+
+
 def test_nothing_answers_at_the_address(world: Path, tmp_path: Path) -> None:
     port = local_server.free_port()
     said = refused(world, tmp_path / "out", "--engine", f"sc://127.0.0.1:{port}")

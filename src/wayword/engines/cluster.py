@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from wayword.engines import Engine, spark_errors
 from wayword.engines.kept import pruned
-from wayword.engines.storage import Storage, is_url
+from wayword.engines.storage import STEPS, Storage, is_url
 from wayword.errors import ClusterError, ConfigError, MissingExtra
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ SAIL, LOCAL = "sail", "spark"
 """Engines that are started on this machine."""
 REACHED_WITHIN = 10.0
 """Seconds in which the address must answer."""
+PROBE = "probe-"
 TABLES = "tables"
 """The folder of the engine's tables in a workspace, where the engine runs on this machine."""
 _SETTINGS = {"spark.sql.session.timeZone": "UTC", "spark.sql.ansi.enabled": "true"}
@@ -97,6 +98,9 @@ def engines_of(
     from wayword.engines.spark import Spark
 
     storage = Storage.at(folder if folder and is_url(folder) else Path(folder or workspace / TABLES))
+    for left in storage.folders():  # by a run that was killed: the workspace is locked, and the folder is its own
+        if left.startswith((STEPS, PROBE)):
+            storage.under(left).remove()
     _check_shared(session, storage)
     return storage, lambda: Spark(session, storage)
 
@@ -154,7 +158,7 @@ def _is_here(host: str) -> bool:
 
 def _check_shared(session: "SparkSession", storage: Storage) -> None:
     """Write a row there with the engine, and read it here."""
-    probe = storage.under(f"probe-{uuid.uuid4().hex[:12]}")
+    probe = storage.under(f"{PROBE}{uuid.uuid4().hex[:12]}")
     written, uploaded = probe.under("written"), probe.under("uploaded")
     try:
         try:

@@ -44,19 +44,19 @@ class Kept:
         if not self.rows:
             return self.columns.empty_table().select(list(columns) or self.columns.names)
         known = list(dict.fromkeys([*columns, *self.order])) if columns else None
-        rows = self._found().read(known)
+        rows = self.storage().read(known)
         ordered = rows.sort_by([(name, "ascending") for name in self.order])
         return ordered.select(list(columns)) if columns else ordered
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """Some columns of the rows, file by file, in no particular order."""
         if self.rows:
-            yield from (batch.select(list(columns)) for batch in self._found().batches(columns))
+            yield from (batch.select(list(columns)) for batch in self.storage().batches(columns))
         else:
             yield self.columns.empty_table().select(list(columns))
 
-    def _found(self) -> Storage:
-        """The folder; raises if it is gone."""
+    def storage(self) -> Storage:
+        """The folder of the rows; an error if it is gone."""
         storage = Storage.at(self.url)
         if not storage.listing():
             raise ClusterError(

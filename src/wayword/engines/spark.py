@@ -16,7 +16,7 @@ import pyarrow as pa
 from wayword.engines import files, spark_errors
 from wayword.engines.kept import Kept
 from wayword.engines.remote_file import RemoteFile
-from wayword.engines.storage import Storage
+from wayword.engines.storage import STEPS, Storage
 from wayword.errors import LogError
 from wayword.store.input_file import InputFile
 
@@ -46,7 +46,7 @@ class Spark:
     ) -> None:
         self._session = session
         self._kept = storage.under("tables")
-        self._steps = storage.under(f"steps-{uuid.uuid4().hex[:12]}")
+        self._steps = storage.under(f"{STEPS}{uuid.uuid4().hex[:12]}")
         self._written: list[str] = []
         self._numbered_at_once = numbered_at_once
         self._read_types: dict[str, dict[str, str]] = {}
@@ -191,7 +191,7 @@ class Spark:
             self.load(table, kept.read())
             return
         with spark_errors.failed(table, f"reading {kept.url}"):
-            self._view(table, self._session.read.parquet(kept.url))
+            self._view(table, self._session.read.parquet(kept.storage().url))
 
     def columns(self, table: str) -> dict[str, str]:
         """See `Engine.columns`."""

@@ -19,6 +19,8 @@ _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _ALIASES = {"s3a": "s3", "s3n": "s3"}
 """Names of a scheme that Hadoop has and Arrow does not."""
 PART = "part-0.parquet"
+STEPS = "steps-"
+"""Folders of the steps of a stage under way begin so."""
 
 
 def is_url(place: str | Path) -> bool:
@@ -107,7 +109,9 @@ class Storage:
         )
 
     def folders(self) -> list[str]:
-        """The names of the folders in this one."""
+        """The names of the folders in this one; none if it is not there."""
+        if self.files.get_file_info(self.path).type != fs.FileType.Directory:
+            return []
         found = self.files.get_file_info(fs.FileSelector(self.path, allow_not_found=True))
         return sorted(one.base_name for one in found if one.type == fs.FileType.Directory)
 
