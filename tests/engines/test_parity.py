@@ -110,3 +110,49 @@ def test_a_run_gives_the_same_tables_and_lists(
     kept = [*(tmp_path / "workspace" / "tables" / "tables").iterdir()]
     assert len(kept) == len([*(tmp_path / "workspace" / "artefacts").rglob(f"*{SUFFIX}")])
     assert [one.name for one in (tmp_path / "workspace" / "tables").iterdir()] == ["tables"]
+
+
+@pytest.fixture(scope="module")
+def swapped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A world with impressions."""
+    return simulate("packages", clicks=1000, depth=10, swaps=0.5, out=tmp_path_factory.mktemp("swapped"))
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A world with lists shown."""
+    out = tmp_path_factory.mktemp("people")
+    return pipeline.simulate_people("packages", people="lenient", lists_shown=1500, out=out)
+
+
+def assert_same_run(world: Path, out: Path, settings: Config, **given: Path) -> None:
+    """What a run says on DuckDB and on Sail is the same."""
+    log = world / "clicks.parquet"
+    made = [
+        run(log, out=out / f"{engine}", config=settings, engine=engine, **given) for engine in (None, "sail")
+    ]
+    stages = made[0].manifest["stages"]
+    known, found = ({stage: one.folder(stage) for stage in stages} for one in made)
+    assert assert_same_tables(known, found) > 15
+
+
+@pytest.mark.slow
+def test_impressions_give_the_same(swapped: Path, tmp_path: Path) -> None:
+    pytest.importorskip("pysail")
+    settings = Config.parse(SETTINGS.saved() | {"propensity": {"source": "log"}})
+    given = {"rankings": swapped / "rankings.parquet", "impressions": swapped / "impressions.parquet"}
+    assert_same_run(swapped, tmp_path, settings, **given)
+
+
+@pytest.mark.slow
+def test_an_embedded_ranker_and_the_truth_give_the_same(swapped: Path, tmp_path: Path) -> None:
+    pytest.importorskip("pysail")
+    given = {"documents": swapped / "documents.parquet", "truth": swapped / "truth.parquet"}
+    assert_same_run(swapped, tmp_path, SETTINGS, **given)
+
+
+@pytest.mark.slow
+def test_lists_shown_give_the_same(people: Path, tmp_path: Path) -> None:
+    pytest.importorskip("pysail")
+    given = {"rankings": people / "rankings.parquet", "completions": people / "completions.parquet"}
+    assert_same_run(people, tmp_path, SETTINGS, **given)

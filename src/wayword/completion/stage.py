@@ -30,7 +30,7 @@ from wayword.completion.variants import Variants
 from wayword.config import CompletionConfig, PrefixConfig
 from wayword.demand.artefact import EARLY
 from wayword.engines import Engine, tables
-from wayword.engines.tables import tables_in
+from wayword.engines.tables import embedded_in, tables_in
 from wayword.logs import contexts_stage
 from wayword.logs.contexts import PREFIX
 from wayword.progress import Progress
@@ -104,7 +104,10 @@ def write(
         recorded = _recorded(engine, len(texts), _INTENDED if "acceptance" in at else _ISSUED)
         clicks = ContextClicks.read(engine, contexts) if contexts.column_names != [PREFIX] else None
         held_out = _held_out(engine)
-        lists = acceptance_stage.training_lists(engine, at, completions, texts) if completions else None
+    lists = None
+    if completions:
+        with embedded_in(out) as engine:
+            lists = acceptance_stage.training_lists(engine, at, completions, texts)
     progress.advance(1, STEPS)
     returned = np.bincount(graph.exposure.values, minlength=len(texts)) > 0
     matcher, probability = PrefixMatcher.build(texts, returned), _prefix_probability(texts, prefixes)

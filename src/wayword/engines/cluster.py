@@ -98,7 +98,9 @@ def engines_of(
     from wayword.engines.spark import Spark
 
     storage = Storage.at(folder if folder and is_url(folder) else Path(folder or workspace / TABLES))
-    for left in storage.folders():  # by a run that was killed: the workspace is locked, and the folder is its own
+    for (
+        left
+    ) in storage.folders():  # by a run that was killed: the workspace is locked, and the folder is its own
         if left.startswith((STEPS, PROBE)):
             storage.under(left).remove()
     _check_shared(session, storage)

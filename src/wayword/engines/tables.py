@@ -82,17 +82,27 @@ def tables_on(make: Callable[[], Engine] | None) -> Iterator[None]:
 def tables_in(folder: Path) -> Iterator[Engine]:
     """An engine for one stage: DuckDB that spills into the output folder of the stage, or what `tables_on` makes."""
     make = _ENGINES.get()
-    engine = make() if make else _embedded(folder)
+    if make is None:
+        with embedded_in(folder) as engine:
+            yield engine
+        return
+    engine = make()
     try:
         yield engine
     finally:
         engine.close()
 
 
-def _embedded(folder: Path) -> Engine:
+@contextmanager
+def embedded_in(folder: Path) -> Iterator[Engine]:
+    """DuckDB, wherever the tables live: for files of this machine with lists in them."""
     from wayword.engines.duck import DuckDB  # late: a server reads tables without an engine
 
-    return DuckDB(spill=folder, memory=limit_of_tables())
+    engine = DuckDB(spill=folder, memory=limit_of_tables())
+    try:
+        yield engine
+    finally:
+        engine.close()
 
 
 def write_json(path: Path, value: Any) -> None:
