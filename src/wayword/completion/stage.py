@@ -23,6 +23,7 @@ from wayword.completion.expected_utility import ExpectedUtilityRetriever, Record
 from wayword.completion.list_policy import ListPolicy
 from wayword.completion.popular import INTENDED, PopularRetriever, popularity
 from wayword.completion.prefix_matcher import PrefixMatcher
+from wayword.completion.shown_lists import ShownLists
 from wayword.completion.sparse_topk import DemandGraph
 from wayword.completion.suggested_queries import SuggestedQueries, pages_by_rank
 from wayword.completion.survival import LONGEST, with_survival
@@ -104,10 +105,7 @@ def write(
         recorded = _recorded(engine, len(texts), _INTENDED if "acceptance" in at else _ISSUED)
         clicks = ContextClicks.read(engine, contexts) if contexts.column_names != [PREFIX] else None
         held_out = _held_out(engine)
-    lists = None
-    if completions:
-        with embedded_in(out) as engine:
-            lists = acceptance_stage.training_lists(engine, at, completions, texts)
+    lists = _training_lists(out, at, completions, texts) if completions else None
     progress.advance(1, STEPS)
     returned = np.bincount(graph.exposure.values, minlength=len(texts)) > 0
     matcher, probability = PrefixMatcher.build(texts, returned), _prefix_probability(texts, prefixes)
@@ -173,6 +171,11 @@ def write(
         "keystroke value": value,
         "keystrokes relative to most popular completion": tried,
     }
+
+
+def _training_lists(out: Path, at: Folders, completions: InputFile, texts: list[str]) -> ShownLists:
+    with embedded_in(out) as engine:
+        return acceptance_stage.training_lists(engine, at, completions, texts)
 
 
 def _keystroke_value(

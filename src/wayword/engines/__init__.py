@@ -77,14 +77,16 @@ PARTS = 1024
 """Parts into which a table of clicks is cut to be summed as a whole."""
 
 
-def totals(engine: Engine, table: str, order: str, **values: str) -> dict[str, float | None]:
-    """The sums of SQL `values` over a whole table with a column `search`, in a fixed order: first within parts, so that
-    no task has all rows. Null without rows."""
+def totals(
+    engine: Engine, table: str, order: str, *, by: str = "search", **values: str
+) -> dict[str, float | None]:
+    """The sums of SQL `values` over a whole table in a fixed order: first within parts by the number `by`, so that no
+    task has all rows. Null without rows."""
     parts = ", ".join(f"{engine.ordered_sum(value, order)} AS {name}" for name, value in values.items())
     sums = ", ".join(f"{engine.ordered_sum(name, 'part')} AS {name}" for name in values)
     found: dict[str, float | None] = engine.arrow(
         f"""SELECT {sums} FROM (SELECT part, {parts} FROM (
-              SELECT *, search % {PARTS} AS part FROM {table}) AS cut GROUP BY part) AS summed"""
+              SELECT *, {by} % {PARTS} AS part FROM {table}) AS cut GROUP BY part) AS summed"""
     ).to_pylist()[0]
     return found
 

@@ -26,7 +26,7 @@ the log has only searches with a click, γ₀ = 0: the expected clicks of the ot
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from wayword.engines import Engine
+from wayword.engines import Engine, totals
 from wayword.propensity.identifiability import CLICKED_SEARCHES, ENOUGH_SEARCHES
 from wayword.utility import Measure, first_propensity
 
@@ -128,17 +128,19 @@ def _expected(engine: Engine, *, complete: bool) -> None:
         FROM shown_ranks WHERE split <> 'test' GROUP BY query, document
         """,
     )
-    engine.step("mean_relevance", "SELECT sum(clicks) / sum(p) AS relevance FROM shown_elsewhere")
+    shown = totals(engine, "shown_elsewhere", "query, document", by="query", clicks="clicks", p="p")
+    mean = shown["clicks"] / shown["p"] if shown["clicks"] and shown["p"] else 0.0
     guess = (
-        "(coalesce(e.clicks, 0) + :shrinkage * coalesce(m.relevance, 0)) / (coalesce(e.p, 0) + :shrinkage)"
+        "(coalesce(e.clicks, 0) + :shrinkage * :mean) / (coalesce(e.p, 0) + :shrinkage)"
         if complete
-        else "0 * :shrinkage"
+        else "0 * :shrinkage * :mean"
     )
     engine.step(
         "guessed_relevance",
-        f"""SELECT r.query, r.document, r.p, {guess} AS guess FROM pairs_shown AS r CROSS JOIN mean_relevance AS m
+        f"""SELECT r.query, r.document, r.p, {guess} AS guess FROM pairs_shown AS r
             LEFT JOIN shown_elsewhere AS e ON e.query = r.query AND e.document = r.document""",
-        shrinkage=SHRINKAGE,
+        shrinkage=float(SHRINKAGE),
+        mean=mean,
     )
     engine.step(
         "counted",
