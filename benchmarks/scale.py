@@ -4,6 +4,7 @@ python benchmarks/scale.py                                # queries, pairs and c
 python benchmarks/scale.py --queries 10000 100000         # pairs and clicks grow with the queries
 python benchmarks/scale.py --pairs 500000 5000000         # for 100,000 queries with 200,000 clicks
 python benchmarks/scale.py --clicks 100000 1000000        # for 100,000 queries with 1,750,000 pairs
+python benchmarks/scale.py --of 20000 --pairs 100000 350000 1000000   # for 20,000 queries with 40,000 clicks
 python benchmarks/scale.py --debian 300000                # so many clicks of the world `debian`
 python benchmarks/scale.py --queries 100000 --memory 2GB  # within so much memory
 
@@ -41,7 +42,7 @@ STAGES = (
 PAIRS, CLICKS = 17.5, 2
 """Of each query, where nothing else is said."""
 QUERIES = 100_000
-"""Number of queries while pairs or clicks grow."""
+"""Number of queries while pairs or clicks grow, where nothing else is said."""
 AXES = {
     "queries": (10_000, 100_000, 1_000_000),
     "pairs": (500_000, 1_750_000, 5_000_000),
@@ -58,11 +59,14 @@ class Size:
 
     axis: str
     number: int
+    queries: int = QUERIES
+    """Number of queries, while pairs or clicks grow."""
 
     @property
     def name(self) -> str:
         """The name of its folder."""
-        return f"{self.axis}-{self.number}"
+        of = f"-of-{self.queries}" if self.axis in ("pairs", "clicks") else ""
+        return f"{self.axis}-{self.number}{of}"
 
     def make(self, folder: Path) -> None:
         """Write the log and the rankings."""
@@ -71,16 +75,9 @@ class Size:
 
             wayword.simulate("debian", clicks=self.number, seed=0, out=folder, clicks_only=True)
             return
-        sizes = {"queries": QUERIES, "pairs": int(PAIRS * QUERIES), "clicks": CLICKS * QUERIES}
-        if self.axis == "queries":
-            sizes = {
-                "queries": self.number,
-                "pairs": int(PAIRS * self.number),
-                "clicks": CLICKS * self.number,
-            }
-        else:
-            sizes[self.axis] = self.number
-        made_log.write(folder, **sizes)
+        queries = self.number if self.axis == "queries" else self.queries
+        sizes = {"queries": queries, "pairs": int(PAIRS * queries), "clicks": CLICKS * queries}
+        made_log.write(folder, **{**sizes, self.axis: self.number})
 
 
 WARM_UP = Size("queries", 2_000)
@@ -92,6 +89,9 @@ def main() -> None:
     )
     for axis in AXES:
         parser.add_argument(f"--{axis}", nargs="+", type=int, default=[])
+    parser.add_argument(
+        "--of", type=int, default=QUERIES, help="Number of queries while pairs or clicks grow."
+    )
     parser.add_argument("--memory", default="", help="[run] memory, such as 2GB.")
     parser.add_argument("--keep", type=Path, default=None, help="Folder for the logs, which are kept there.")
     parser.add_argument("--stage", nargs=3, metavar=("STAGE", "DATA", "WORKSPACE"), help=argparse.SUPPRESS)
@@ -107,7 +107,7 @@ def main() -> None:
     for axis, sizes in chosen.items():
         found: dict[int, dict[str, dict[str, float]]] = {}
         for number in sizes:
-            found[number] = measure(Size(axis, number), arguments.keep, arguments.memory)
+            found[number] = measure(Size(axis, number, arguments.of), arguments.keep, arguments.memory)
         if found:
             print(table(axis, found), end="\n\n", flush=True)
 

@@ -188,8 +188,9 @@ def _keystroke_value(
         return DEFAULT_KEYSTROKE_VALUE, {}
     popular = PopularRetriever(policy.retriever.texts, policy.retriever.popularity).retrieve
     typed = [policy.retriever.texts[query] for query in np.unique(held_out).tolist()]
+    remembering = policy.remembering()
     chosen, tried = keystroke_value.choose(
-        lambda value: with_survival(replace(policy, keystroke_value=value), typed), popular, held_out
+        lambda value: with_survival(replace(remembering, keystroke_value=value), typed), popular, held_out
     )
     return chosen, {f"{value:.3g}": relative for value, relative in tried.items()}
 

@@ -157,7 +157,12 @@ def _unit(vectors: csr_array) -> csr_array:
 
 def csr_arrays(matrix: csr_array) -> CsrArrays:
     """The three arrays of a matrix, in the types that compiled code expects."""
-    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float64)
+    indptr, indices, data = matrix.indptr, matrix.indices, matrix.data
+    return (
+        indptr.astype(np.int64),
+        indices.astype(np.int32, copy=False),
+        data.astype(np.float64, copy=False),
+    )
 
 
 @subroutine

@@ -293,9 +293,10 @@ def curve(
     points = []
     texts = [model.retriever.texts[query] for query in np.unique(sessions.intended).tolist()]
     length = float(sessions.keystrokes.length.sum())
+    remembering = model.remembering()
     for value in VALUES:
         policy = policy_of(value, texts) if policy_of else None
-        policy = policy or with_survival(replace(model, keystroke_value=value), texts)
+        policy = policy or with_survival(replace(remembering, keystroke_value=value), texts)
         replay = Shown.of(engine, sessions, policy, model, measure, mode).replay(sessions, model)
         points.append(
             {

@@ -46,6 +46,7 @@ class ServedPolicy:
     texts: Sequence[str]
     """The queries of the workspace, sorted."""
     _numbers: dict[str, int] = field(default_factory=dict, repr=False)
+    _remembering: dict[str, ListPolicy] = field(default_factory=dict, repr=False)
 
     @classmethod
     def open(cls, folder: Path, texts: Sequence[str]) -> "ServedPolicy":
@@ -81,8 +82,10 @@ class ServedPolicy:
         policy = self.served.index.policy
         if not isinstance(policy, ListPolicy):
             return None
-        parallel = policy.retriever.with_threads(threads())
-        changed = replace(policy, keystroke_value=value, retriever=parallel)
+        if not self._remembering:
+            parallel = policy.retriever.with_threads(threads())
+            self._remembering["policy"] = replace(policy, retriever=parallel).remembering()
+        changed = replace(self._remembering["policy"], keystroke_value=value)
         return _WithoutHidden(with_survival(changed, queries), self.served.hidden)
 
     def _values(self, contexts: pa.Table) -> list[dict[str, Any]]:
