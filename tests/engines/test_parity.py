@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -125,7 +126,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return pipeline.simulate_people("packages", people="lenient", lists_shown=1500, out=out)
 
 
-def assert_same_run(world: Path, out: Path, settings: Config, **given: Path) -> None:
+def assert_same_run(world: Path, out: Path, settings: Config, **given: Any) -> None:
     """What a run says on DuckDB and on Sail is the same."""
     log = world / "clicks.parquet"
     made = [
