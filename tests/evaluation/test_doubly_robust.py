@@ -109,7 +109,7 @@ def test_a_log_that_lacks_the_searches_without_a_click_does_not_do(engine: Engin
 
 
 def test_an_engine_that_has_changed_since_training_does_no_harm(engine: Engine) -> None:
-    """Document 0 was at rank 4, and is first in two of three test searches: 2 clicks / p̄ in all, whatever is guessed."""
+    """Document 0 was at rank 4 and is first in two of three test searches: 2 clicks / p̄, whatever is guessed."""
     train = [Search(0, (Click(1, 1),), 0, "ranker")] * 20
     test = [Search(0, (Click(0, 1),)), Search(0, (Click(0, 1),)), Search(0)]
     load(engine, train + test, [{1: 1, 0: 4}] * 20 + [{0: 1, 1: 4}, {0: 1, 1: 4}, {1: 1, 0: 4}])

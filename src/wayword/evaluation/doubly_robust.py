@@ -14,7 +14,7 @@ and a guess γ₀ of γ, each test search s of q̄ counts, for each result a tha
   all pairs. No click of a test search is in it. It may be too high for the queries that a policy learned to like.
 * The correction makes up for that: over the test searches of q̄, Σ b_s(a) = Σ clicks / p̄ for any γ₀, and given the
   ranks its mean is their number times γ. p̄ is of test searches alone: where the split is by time, an engine that has
-  learned since shows them other ranks, and with p̄ of all searches, a wrong γ₀ would be corrected too much or too little.
+  learned since shows them other ranks; with p̄ of all searches a wrong γ₀ would be corrected too much or too little.
 * If p̄ is the propensity of this search, the terms of γ₀ cancel, and b_s(a) = clicks / p_s(a): IPS, identically. So it
   is for every result that never changes its rank.
 * Per pair, the variance of clicks / p̄ is γ/p̄ − γ², that of IPS γ E[1/p] − γ², which is never smaller. A good γ₀ takes
@@ -104,8 +104,8 @@ def _expected(engine: Engine) -> None:
         f"""
         SELECT r.query, r.document, {engine.ordered_sum("r.p", "r.search")} / max(n.searches) AS p
         FROM shown_ranks AS r
-        JOIN (SELECT query, count(DISTINCT search) AS searches FROM shown_ranks WHERE split = 'test' GROUP BY query) AS n
-          ON n.query = r.query
+        JOIN (SELECT query, count(DISTINCT search) AS searches FROM shown_ranks WHERE split = 'test'
+              GROUP BY query) AS n ON n.query = r.query
         WHERE r.split = 'test' GROUP BY r.query, r.document
         """,
     )

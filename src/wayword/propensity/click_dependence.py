@@ -124,12 +124,12 @@ def _expected(data: Impressions, p: Floats, known: Flags) -> Floats:
 
 def _of_rows(data: Impressions, ranks: Integers, x: Floats, p: Floats) -> Effect:
     """β of a covariate of the rows, from the informative strata at the given ranks."""
-    inside = np.isin(data.strata.ranks, ranks)[data.strata.rank]
-    near = data.select(inside)
+    inside = np.isin(data.strata.ranks, ranks)
+    near = data.at(ranks)
     informative = near.strata.informative()
-    row = inside[data.rows.cell]
+    row = inside[data.strata.rank][data.rows.cell]
     row[row] = informative[near.rows.cell]
-    return _effect(near.select(informative), x[row], p)
+    return _effect(near.select(informative), x[row], p[inside])
 
 
 def _effect(data: Impressions, x: Floats, p: Floats) -> Effect:
