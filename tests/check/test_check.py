@@ -199,6 +199,14 @@ def test_a_constant_shift_is_recognised(by: int, words: str, tmp_path: Path) -> 
     assert words in named(found, "rank_agreement").do
 
 
+def test_a_shift_by_one_of_some_clicks_is_no_matter_of_counting(tmp_path: Path) -> None:
+    """The engine has removed the first result of some queries."""
+    moved = [row | {"rank": row["rank"] + (int(row["query"].split()[1]) < QUERIES // 4)} for row in log()]
+    found = named(checked(tmp_path, moved), "rank_agreement")
+    assert "+1: look for results" in found.do
+    assert "count ranks" not in found.do
+
+
 def test_rankings_from_0_are_one_fault_and_are_read_on_from_1(tmp_path: Path) -> None:
     found = checked(tmp_path, ranked=[row | {"rank": row["rank"] - 1} for row in rankings()])
     assert faults(found) == {"rankings_first_rank": ("FAIL", QUERIES)}

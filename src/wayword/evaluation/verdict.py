@@ -43,6 +43,8 @@ FEWER, MORE = 0.98, 1.05
 POWER = 0.8
 """Probability of telling a difference, with the clicks that are said to be needed."""
 LEVEL = 0.95
+SERVED = "wayword"
+"""The policy that a sentence is about if it names none."""
 NOTHING = "No test search has a click, so nothing can be told. A longer log is needed."
 WORDS = {
     "popular": "most popular completion",
@@ -307,6 +309,9 @@ def _sentence(
         MIXED: f"{_mixed(found)} than with {than}: {numbers}",
         UNKNOWN: f"Cannot tell whether it is better than {than}: {numbers}",
     }[better]
+    if policy != SERVED:
+        name = _in_words(policy)
+        start = f"{name[0].upper()}{name[1:]}: {start[0].lower()}{start[1:]}"
     if advice:
         return f"{start}; {advice}."
     return f"{start}; holds for {_listed(holds)}." if holds else f"{start}."
@@ -363,10 +368,20 @@ def _advice(needed: float | None, searches: int = 0, available: int = 0) -> str:
     """
     if needed is None:
         return ""
-    times = round(needed)
-    said = NUMBERS[times - 2] if 2 <= times <= len(NUMBERS) + 1 else f"{max(needed, 1.1):,.2g}"
     more = f", or more than {searches:,} of the {available:,} test searches (`[evaluation] sessions`)"
-    return f"about {said} times the clicks would be needed{more if searches < available else ''}"
+    return f"about {times_in_words(needed)} times the clicks would be needed{more if searches < available else ''}"
+
+
+def times_in_words(times: float) -> str:
+    """Say how many times, with two digits at most.
+
+    >>> [times_in_words(times) for times in (1.02, 1.44, 3.7, 33.9, 173.2, 4321)]
+    ['1.1', '1.4', 'four', '34', '170', '4,300']
+    """
+    whole = round(times)
+    if 2 <= whole <= len(NUMBERS) + 1:
+        return NUMBERS[whole - 2]
+    return f"{max(times, 1.1):.2g}" if whole < 2 else f"{float(f'{times:.2g}'):,.0f}"
 
 
 def _listed(names: Sequence[str]) -> str:
