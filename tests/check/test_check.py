@@ -132,6 +132,11 @@ FAULTS: dict[str, tuple[Callable[[], list[Row]], dict[str, tuple[str, int]]]] = 
         changed(range(0, 2 * 101, 2), user="one"),
         {"user_share": ("WARN", 101)},
     ),
+    "one user alone": (changed(range(SEARCHES), user="one"), {"user_share": ("WARN", SEARCHES)}),
+    "no click of any weight": (
+        lambda: [row | {"weight": 0} for row in log()],
+        {"clicks": ("FAIL", 0)},
+    ),
     "a time that is none": (changed(range(2), time="yesterday"), {"times": ("WARN", 2)}),
     "times in the future": (changed(range(3), time="2026-11-20T14:00:01Z"), {"clock": ("WARN", 3)}),
     "times before there were logs": (changed(range(2), time="1970-01-01T00:00:00Z"), {"clock": ("WARN", 2)}),
