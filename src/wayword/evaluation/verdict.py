@@ -5,7 +5,8 @@ Two numbers decide, of typing sessions on the same test searches: the difference
 too small to matter (`LEAST_FOUND`; `FEWER` and `MORE`). A policy is better if it is better in one and not worse in the
 other; `mixed` if one is better in found, the other in keystrokes. Who is better in keystrokes alone must not find less
 by `LEAST_FOUND`, as far as the interval allows. Where neither differs, the verdict is `equal` if the whole interval of
-found is within ± `LEAST_FOUND`, or excludes 0 (a difference that is sure, and too small). Else it is `unknown`: the log is too short to tell.
+found is within ± `LEAST_FOUND`, or excludes 0 (a difference that is sure, and too small). Else it is `unknown`: the log
+is too short to tell.
 
 How much longer it would have to be, if as many more searches are typed again: the standard error s of a difference
 falls with the root of the number of searches. A difference d is found with 80 % power where d = (z₀.₉₇₅ + z₀.₈) s, so
