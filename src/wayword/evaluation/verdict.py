@@ -44,8 +44,8 @@ FEWER, MORE = 0.98, 1.05
 POWER = 0.8
 """Probability of telling a difference, with the clicks that are said to be needed."""
 LEVEL = 0.95
-SERVED = "wayword"
-"""The policy that a sentence is about if it names none."""
+SERVED = ("wayword", "next")
+"""A sentence that names no policy is about what is served, or, when versions are compared, may be served next."""
 NOTHING = "No test search has a click, so nothing can be told. A longer log is needed."
 WORDS = {
     "popular": "most popular completion",
@@ -310,7 +310,7 @@ def _sentence(
         MIXED: f"{_mixed(found)} than with {than}: {numbers}",
         UNKNOWN: f"Cannot tell whether it is better than {than}: {numbers}",
     }[better]
-    if policy != SERVED:
+    if policy not in SERVED:
         name = _in_words(policy)
         start = f"{name[0].upper()}{name[1:]}: {start[0].lower()}{start[1:]}"
     if advice:
