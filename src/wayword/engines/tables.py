@@ -33,6 +33,11 @@ def read(folder: Path, name: str, *columns: str) -> pa.Table:
     return pq.read_table(folder / f"{name}.parquet", columns=list(columns) or None, memory_map=True)
 
 
+def schema(folder: Path, name: str) -> pa.Schema:
+    """Names and types of the columns of a table written by `save`."""
+    return pq.read_schema(folder / f"{name}.parquet", memory_map=True)
+
+
 def fetch_numbered(engine: Engine, at: Folders) -> None:
     """Load the numbered log: queries, documents, rankings, searches, clicks, propensities and contexts."""
     fetch(engine, at["rankings"], "queries", "documents", "rankings", "numbered_searches", "numbered_clicks")
