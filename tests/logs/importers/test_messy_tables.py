@@ -157,14 +157,14 @@ def test_a_log_without_ranks_is_an_error_in_a_sentence_and_takes_them_from_ranki
 @pytest.mark.parametrize("indent", [None, 2])
 @pytest.mark.parametrize("wrapped", [False, True])
 def test_clicks_in_a_list_of_each_search(tmp_path: Path, indent: int | None, wrapped: bool) -> None:
-    searches = [
+    searches: list[dict[str, Any]] = [
         {"query": "tv", "clicks": [{"product_id": "a", "position": 0}, {"product_id": "b", "position": 3}]},
         {"query": "radio", "clicks": []},
         {"query": "tv", "clicks": [{"product_id": "a", "position": 1}]},
     ]
     if wrapped:
         text = json.dumps({"query": "tv", "clicks": searches[0]["clicks"]}, indent=2)
-        expected = [("tv", "a", 1), ("tv", "b", 4)]
+        expected: list[tuple[Any, ...]] = [("tv", "a", 1), ("tv", "b", 4)]
     else:
         text = json.dumps(searches, indent=indent)
         expected = [("tv", "a", 1), ("tv", "b", 4), ("radio", None, None), ("tv", "a", 2)]
@@ -244,7 +244,7 @@ def beside(
     folder: Path, log: str, name: str, text: str, **options: Any
 ) -> tuple[ImportedLog, list[dict[str, Any]]]:
     (folder / "beside.csv").write_text(text, encoding="latin-1")
-    done = table(folder, log, **{name: folder / "beside.csv"}, **options)
+    done = table(folder, log, **{name: folder / "beside.csv", **options})
     return done, pq.read_table(folder / "out" / f"{name}.parquet").to_pylist()
 
 

@@ -73,8 +73,9 @@ def import_log(
     """Write a log for `run` into the folder `out` from files, folders and patterns of files of one format.
 
     `mapping` has the file's column for columns of the log, `weights` those of actions. `documents` and `rankings` are
-    tables beside the log, written too; their columns are `documents.title` and the like in `mapping`. `confirm` is asked
-    whether guessed columns are right. Other than the log nothing stays: files in work are inside `out` and are removed.
+    tables beside the log, written too; their columns are `documents.title` and the like in `mapping`. `confirm` is
+    asked whether guessed columns are right. Other than the tables nothing stays: files in work are inside `out` and
+    are removed.
     """
     _check(first_rank, weights or {}, memory, unreadable)
     bot_rules.check(bots)
