@@ -33,6 +33,11 @@ _STRAY = 10
 """Positions 0 are stray ones if there are more than so many times as many positions 1."""
 
 
+def _trimmed(column: str) -> str:
+    """SQL for a text without surrounding spaces, null if empty. Few have a space; trimming takes ten times as long."""
+    return f"CASE WHEN contains({column}, ' ') THEN nullif(trim({column}), '') ELSE nullif({column}, '') END"
+
+
 @dataclass(frozen=True)
 class ClickTable:
     """The columns of a table of clicks, and SQL for its rows."""
@@ -74,7 +79,7 @@ class ClickTable:
 
     def cleaned(self, relation: str) -> str:
         """Rows as texts without surrounding spaces, and the `id` of their search; empty texts are null."""
-        texts = ", ".join(f"nullif(trim({column}), '') AS {column}" for column in _TRIMMED)
+        texts = ", ".join(f"{_trimmed(column)} AS {column}" for column in _TRIMMED)
         return f"""
             SELECT *, {self._id()} AS id FROM (SELECT * REPLACE ({texts}, {_VISIBLE} AS query, trim(rank) AS rank)
                                                FROM ({relation}))"""

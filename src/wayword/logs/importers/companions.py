@@ -192,7 +192,7 @@ class _Table:
 
     def rows(self, fields: Mapping[str, str]) -> str:
         """SQL for the rows with some columns."""
-        self._records.replaced = {"document": values.present("document")}
+        self._records.replaced = {"document": f"nullif(trim({values.present('document')}), '')"}
         return self._records.relation(dict(fields), counting=True)
 
     def written(self, target: Path, kind: str, roles: Mapping[str, str], notes: list[str]) -> Written:

@@ -75,7 +75,10 @@ def find(engine: DuckDB, relation: str, column: str) -> Form:
         "sampled_times",
         f"SELECT {column} AS value FROM ({relation}) WHERE {column} IS NOT NULL LIMIT {SAMPLED}",
     )
-    candidates = [Form(_iso("value"), "ISO 8601"), *_numbers(engine)]
+    iso = Form(_iso("value"), "ISO 8601")
+    if not engine.arrow(f"SELECT count(*) AS n FROM sampled_times WHERE {iso.sql} IS NULL")["n"][0].as_py():
+        return Form(_iso(column), iso.name)
+    candidates = [iso, *_numbers(engine)]
     candidates += [Form(_read("value", forms), name) for name, forms in _FORMS.items()]
     candidates.append(
         Form(_parsed(r"regexp_replace(value, ' *\(.*\)$', '')", _LOG), "the time of a server's log")
@@ -154,8 +157,8 @@ def _by_name(column: str) -> str:
 
 def _iso(column: str) -> str:
     moment = f"TRY_CAST({column} AS TIMESTAMPTZ)"
-    year = f"TRY_CAST(left({column}, 4) AS INTEGER)"  # 31/12/26 is no year 31
-    return f"CASE WHEN {year} >= 1000 AND {moment} <> 'infinity'::TIMESTAMPTZ THEN {moment} END"
+    first, last = "'1000-01-01'::TIMESTAMPTZ", "'9999-12-31'::TIMESTAMPTZ"
+    return f"CASE WHEN {moment} BETWEEN {first} AND {last} THEN {moment} END"  # 31/12/26 is no year 31
 
 
 def _read(column: str, dates: tuple[str, ...]) -> str:

@@ -8,7 +8,7 @@ MISSING = (
     "'(null)', 'unknown', 'unbekannt', 'k.a.', 'k. a.', '\\n')"
 )
 LONGEST = 9
-"""Characters of the longest word that stands for nothing."""
+"""Bytes of the longest word that stands for nothing."""
 _THOUSANDS = r"'^\d{1,3}([.,''’ \x{a0}\x{202f}]\d{3})+$'"
 _RANK = (
     r"'^(?:#|n[ro]\.?|n°|pos\.?|position|posición|platz|rang|rank|place|\()?\s*(\d{1,9})(?:[.,]0+)?\s*"
@@ -21,10 +21,7 @@ _SEARCH = (
 
 def present(column: str) -> str:
     """SQL for a text, null where a word says that there is none."""
-    trimmed = f"trim({column})"
-    return (
-        f"CASE WHEN length({column}) > {LONGEST + 2} OR lower({trimmed}) NOT IN {MISSING} THEN {trimmed} END"
-    )
+    return f"CASE WHEN strlen({column}) > {LONGEST + 2} OR lower(trim({column})) NOT IN {MISSING} THEN {column} END"
 
 
 def rank(column: str) -> str:
