@@ -101,7 +101,8 @@ def read_documents(engine: Engine, path: Path | InputFile, *, attributes: bool =
     names = [name for name in engine.columns("described") if name != "input_row"]
     if "document" not in names or "title" not in names:
         raise LogError(
-            f"{path} has the columns {', '.join(names)}; expected document and title. Rename them."
+            f"{path} has the columns {', '.join(names)}; expected document and title. Rename them: `wayword import LOG "
+            f"--documents {path} --out log` does."
         )
     used = dict.fromkeys(("document", "name", "title"), column_types.TEXT)
     column_types.check(engine, "described", used, source=str(path))

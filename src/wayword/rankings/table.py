@@ -53,7 +53,8 @@ def rows(engine: Engine, *, source: str) -> None:
     if missing:
         raise LogError(
             f"{source} lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}.\n"
-            f"  found:    {', '.join(names)}\n  expected: query, document, rank"
+            f"  found:    {', '.join(names)}\n  expected: query, document, rank\n"
+            f"Rename them: `wayword import LOG --rankings {source} --out log` does."
         )
     used = {name: TYPES[name] for name in ("query", "document", "rank")}
     column_types.check(engine, "raw_rankings", used, source=source)
