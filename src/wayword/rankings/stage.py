@@ -61,6 +61,7 @@ def write(
         rankings.number(engine, described)
         rules = rankings.MismatchRules(config.on_mismatch, lenient, judged, config.max_unexplained)
         report = rankings.join_log(engine, rules, source=source)
+        rankings.require_clicks(engine, source=source)
         for name, order in (
             ("queries", "query"),
             ("documents", "document"),

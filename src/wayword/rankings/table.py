@@ -205,11 +205,15 @@ def join_log(engine: Engine, rules: MismatchRules, *, source: str) -> dict[str, 
         WHERE s.search IN (SELECT search FROM kept) OR s.search NOT IN (SELECT search FROM clicks)
         """,
     )
+    return {**unknown, **drift}
+
+
+def require_clicks(engine: Engine, *, source: str) -> None:
+    """Raise an error if `join_log` has left no click."""
     if engine.arrow("SELECT count(*) AS n FROM numbered_clicks").column("n")[0].as_py() == 0:
         raise LogError(
             f"{source}: no click is left after the join. Expected clicks on documents that the rankings contain."
         )
-    return {**unknown, **drift}
 
 
 def place(engine: Engine) -> None:
