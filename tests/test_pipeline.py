@@ -23,10 +23,10 @@ from runs import Made, hashes
 from wayword import pipeline
 from wayword.check import stage as check
 from wayword.completion import stage as completion
-from wayword.config import COMPARED, Config
+from wayword.config import COMPARED, Config, RunConfig
 from wayword.demand import stage as demand
 from wayword.engines.duck import DuckDB
-from wayword.errors import WorkspaceError
+from wayword.errors import ConfigError, WorkspaceError
 from wayword.evaluation import log_worth
 from wayword.evaluation import stage as estimates
 from wayword.index import build as index
@@ -89,7 +89,6 @@ RERUN: dict[str, tuple[Any, tuple[str, ...]]] = {
     "prefixes.passes": (2, ("contexts", *LEARNED)),
     "prefixes.seed": (1, ("contexts", *LEARNED)),
     "propensity.alpha": (0.5, ("propensity", "worth", *LEARNED)),
-    "demand.max_pairs": (1000, ("demand", "completion", "index", "estimates")),
     "demand.seed": (1, ("demand", "completion", "index", "estimates")),
     "completion.keystroke_value": (0.5, ("completion", "index", "estimates")),
     "completion.acceptance": (str(SETTINGS / "acceptance.json"), ("completion", "index", "estimates")),
@@ -114,6 +113,7 @@ RERUN: dict[str, tuple[Any, tuple[str, ...]]] = {
     "ranker.seed": (1, ("ranker", "estimates")),
     "evaluation.compare": (("popular", "unbiased"), ("estimates",)),
     "evaluation.sessions": (20, ("estimates",)),
+    "evaluation.searches": (100, ("estimates",)),
     "evaluation.bootstrap": (20, ("estimates",)),
     "evaluation.level": (0.9, ("estimates",)),
     "evaluation.max_ratio": (10.0, ("estimates",)),
@@ -127,6 +127,7 @@ RERUN: dict[str, tuple[Any, tuple[str, ...]]] = {
     "index.min_results": (4, ("index", "estimates")),
     "index.block": (str(Path(__file__).parents[1] / "Makefile"), ("index", "estimates")),
     "index.versions": (2, ()),
+    "run.memory": ("2GB", ()),
 }
 
 
@@ -333,6 +334,23 @@ def _answers(workspace: Path) -> list[Any]:
 @cache
 def _answers_of(made: Path) -> list[Any]:
     return _answers(made)
+
+
+def test_a_bound_on_memory_changes_no_result(undisturbed: Made, world: Path, tmp_path: Path) -> None:
+    """With 32 MB features are made in several blocks, and wait on disk."""
+    config = Config.load(undisturbed.path.parent / "wayword.toml")
+    _run(world, tmp_path / "w", replace(config, run=RunConfig(memory="32MB")))
+    made = hashes(tmp_path / "w")
+    del made["manifest.json"]  # which has the setting
+    assert made == {file: tag for file, tag in undisturbed.files.items() if file in made}
+    assert not list((tmp_path / "w").rglob("features-*"))
+
+
+def test_a_memory_of_no_size_is_refused(world: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"Found memory = 'plenty'; expected so many bytes, such as 2GB"):
+        pipeline.run(
+            world / "clicks.parquet", world / "rankings.parquet", out=tmp_path / "w", memory="plenty"
+        )
 
 
 def _kill_and_check(delay: float, earlier: Made, undisturbed: Made, folder: Path) -> None:

@@ -20,6 +20,8 @@ LARGEST_FILE = 1_000_000
 """Bytes of a settings file."""
 RENAMED: dict[str, str] = {}
 """Old names of settings, as `table.key`, and their new ones: for one release an old name works, with a warning."""
+REMOVED: dict[str, str] = {"demand.max_pairs": "all pairs count"}
+"""Settings that are gone, and why: for one release they are ignored, with a warning."""
 
 Count = Annotated[int, Meta(ge=0, le=2**53)]
 KeystrokeValue = Annotated[float, Meta(ge=0.0, le=100.0)]
@@ -114,8 +116,6 @@ class UtilityConfig(Table, frozen=True):
 class DemandConfig(Table, frozen=True):
     """[demand]: how the demand for documents behind every query is learned."""
 
-    max_pairs: Annotated[int, Meta(ge=1, le=2**53)] = 10_000_000
-    """Largest number of (query, document) pairs that are used: those of highest propensity, and all clicked pairs."""
     seed: Seed = 0
     """Seed of the models that predict relevance."""
 
@@ -189,6 +189,8 @@ class EvaluationConfig(Table, frozen=True):
     """Which policies the served one is compared with; random, retriever and unbiased are the paper's."""
     sessions: Annotated[int, Meta(ge=1, le=100_000)] = 1000
     """Number of test searches that are typed again letter by letter; each stands for others of its query."""
+    searches: Count = 50_000
+    """Number of test searches with a click on which lists are measured, chosen by md5 (0: all)."""
     bootstrap: Annotated[int, Meta(ge=2, le=1_000_000)] = 1000
     """Number of bootstrap replicates for the intervals."""
     level: Annotated[float, Meta(ge=0.5, le=0.9999)] = 0.95
@@ -265,6 +267,13 @@ class CheckConfig(Table, frozen=True):
     """Earlier times are clock errors."""
 
 
+class RunConfig(Table, frozen=True):
+    """[run]: the machine. Results do not depend on it."""
+
+    memory: str = ""
+    """Memory that a run should stay within, such as "8GB" (empty: no bound); tables and features wait on disk."""
+
+
 class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """All tables of `wayword.toml`."""
 
@@ -282,6 +291,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     evaluation: EvaluationConfig = EvaluationConfig()
     index: IndexConfig = IndexConfig()
     refresh: RefreshConfig = RefreshConfig()
+    run: RunConfig = RunConfig()
 
     @classmethod
     def load(cls, path: Path | str | None) -> "Config":
@@ -336,7 +346,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _with_new_names(tables: dict[str, Any]) -> dict[str, Any]:
-    """The tables with the settings of `RENAMED` under their new names; a value under the new name counts."""
+    """The tables with the settings of `RENAMED` under their new names, where a value under the new name counts, and
+    without those of `REMOVED`."""
     tables = {table: dict(values) if isinstance(values, dict) else values for table, values in tables.items()}
     for old, new in RENAMED.items():
         (old_table, old_key), (new_table, new_key) = old.split("."), new.split(".")
@@ -348,6 +359,12 @@ def _with_new_names(tables: dict[str, Any]) -> dict[str, Any]:
             tables[new_table] = renamed
             if not values:
                 del tables[old_table]
+    for gone, reason in REMOVED.items():
+        table, key = gone.split(".")
+        if isinstance(tables.get(table), dict) and key in tables[table]:
+            message = f"The setting {gone} is gone: {reason}. The next release will not know it."
+            warnings.warn(message, FutureWarning, stacklevel=3)
+            del tables[table][key]
     return tables
 
 

@@ -247,6 +247,16 @@ def test_survival_of_some_queries_is_that_of_all(policy: ListPolicy) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_what_is_remembered_serves_other_keystroke_values(mode: str, policy: ListPolicy) -> None:
+    texts, remembering = [*QUERIES, *(query[:2] for query in QUERIES)], policy.remembering()
+    for value in (0.0, 3.0, 0.4):
+        fresh, kept = (
+            with_survival(replace(one, keystroke_value=value), QUERIES) for one in (policy, remembering)
+        )
+        assert lists(kept, texts, mode=mode) == lists(fresh, texts, mode=mode)
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_no_single_change_to_a_list_is_worth_more(mode: str, policy: ListPolicy, slow: Slow) -> None:
     """Leaving one out, or another in its place, gains no more than what may be given to queries that are searched more:
     1 %, and 10 % for the most probable one, which stands early."""

@@ -1,9 +1,12 @@
 """Features of a pair: against loops in plain Python, and without the pair's own clicks."""
 
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
 from math import exp, log, sqrt
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -14,9 +17,11 @@ from scipy.sparse import csr_array
 from slow_text_match import slow_text_match
 from small_graphs import Small, clicked, smalls
 
-from wayword.demand import click_sums, relevance_prior, similarity
+from wayword.demand import click_data, click_sums, relevance_prior, similarity
 from wayword.demand import features as listed
 from wayword.demand import signals as module
+from wayword.demand.click_data import ClickData, folds
+from wayword.demand.feature_blocks import FeatureBlocks
 from wayword.demand.features import FEATURES, GROUPS, Feature, feature_matrix
 from wayword.demand.observations import Floats, Observations
 from wayword.demand.signals import Signals
@@ -32,8 +37,8 @@ Vector = dict[object, float]
 def matrix_of(
     pairs: Observations, clicks: Floats, query_rate: Floats, similar: Similarity, threads: int = 1
 ) -> NDArray[np.floating]:
-    signals = Signals.of(pairs, clicks, query_rate, similar, np.zeros(len(pairs)))
-    return feature_matrix(signals, threads=threads)
+    data = ClickData.of(pairs, clicks, query_rate, similar, np.zeros(len(pairs)), threads=threads)
+    return feature_matrix(Signals.of(data), threads=threads)
 
 
 def rows_of(small: Small, threads: int = 1) -> NDArray[np.floating]:
@@ -48,7 +53,7 @@ class Slow:
         self.small = small
         queries, documents = small.p.shape
         self.pairs = [(q, a) for q in range(queries) for a in range(documents) if small.p[q, a] > 0]
-        self.fold = dict(zip(self.pairs, module.folds(small.pairs()).tolist(), strict=True))
+        self.fold = dict(zip(self.pairs, folds(small.pairs()).tolist(), strict=True))
         self.clicks = {pair: float(small.clicks[pair]) for pair in self.pairs}
         self.expected = {(q, a): float(small.query_rate[q] * small.p[q, a]) for q, a in self.pairs}
         self.mean = max(sum(self.clicks.values()) / max(sum(self.expected.values()), 1e-12), 1e-9)
@@ -226,6 +231,26 @@ def test_every_column_is_that_of_the_slow_reference(small: Small) -> None:
         )
 
 
+@settings(max_examples=30, deadline=None)
+@given(smalls(), st.integers(1, 12))
+def test_features_are_the_same_in_blocks(small: Small, size: int) -> None:
+    """Blocks are files; pairs are taken from several of them, in any blocks."""
+    pairs = small.pairs()
+    data = ClickData.of(
+        pairs, small.of_pairs(pairs), small.query_rate, small.similarity(pairs), np.zeros(len(pairs))
+    )
+    whole = feature_matrix(Signals.of(data), dtype=np.float16).astype(np.float32)
+    with TemporaryDirectory() as folder:
+        blocks = FeatureBlocks.of(data, Path(folder), pairs=size, threads=2)
+        assert sorted(np.concatenate([np.zeros(0, np.int64), *blocks.rows]).tolist()) == [*range(len(pairs))]
+        chosen = np.arange(0, len(pairs), 2)
+        assert np.array_equal(blocks.take(chosen), whole[chosen])
+        sums = np.zeros(len(pairs))
+        with ThreadPoolExecutor(2) as pool:
+            blocks.for_each_slice(lambda part: part.sum(axis=1, dtype=np.float64), sums, pool)
+        assert np.array_equal(sums, whole.sum(axis=1, dtype=np.float64))
+
+
 @settings(max_examples=10, deadline=None)
 @given(smalls())
 def test_any_number_of_threads_gives_the_same(small: Small) -> None:
@@ -237,7 +262,9 @@ def test_half_precision_keeps_three_digits_and_bounds_what_is_larger() -> None:
     small = Small(["a b", "a c"], np.full((2, 2), 1 / 3), clicks, np.full(2, 2.0))
     pairs = small.pairs()
     signals = Signals.of(
-        pairs, small.of_pairs(pairs), small.query_rate, small.similarity(pairs), np.zeros(len(pairs))
+        ClickData.of(
+            pairs, small.of_pairs(pairs), small.query_rate, small.similarity(pairs), np.zeros(len(pairs))
+        )
     )
     exact, half = (feature_matrix(signals, dtype=dtype) for dtype in (np.float32, np.float16))
     assert exact.max() > 1e6
@@ -264,7 +291,9 @@ def test_an_entry_of_the_list_is_a_feature_of_the_model(
     small = Small([f"q{n}" for n in range(300)], p, clicks, np.full(300, 4.0))
     pairs, matrix = small.pairs(), rows_of(small)
     assert matrix[:, 1].tolist() == pairs.document.tolist()
-    relevance = relevance_prior.fit(matrix, pairs, small.of_pairs(pairs), small.query_rate)
+    relevance = relevance_prior.fit(
+        FeatureBlocks.in_memory(matrix), pairs, small.of_pairs(pairs), small.query_rate
+    )
     low, high = relevance[pairs.document < 5].mean(), relevance[pairs.document >= 5].mean()
     if monotone:
         assert low <= high
@@ -314,9 +343,9 @@ def test_other_numbers_for_queries_and_documents_give_the_same_rows(
         row[queries[q], documents[a]]
         for q, a in zip(pairs.query.tolist(), pairs.document.tolist(), strict=True)
     ]
-    fold = module.folds(small.pairs())[same]
+    fold = folds(small.pairs())[same]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "folds", lambda _: fold)
+        patch.setattr(click_data, "folds", lambda _: fold)
         matrix = rows_of(other)
     assert matrix == pytest.approx(found[same], rel=1e-5, abs=1e-5)
 
@@ -326,7 +355,7 @@ def test_other_numbers_for_queries_and_documents_give_the_same_rows(
 def test_more_clicks_elsewhere_never_lower_what_must_not_fall(small: Small, data: st.DataObject) -> None:
     """A click of another query on the document raises, or leaves, the rates of the document and of its groups."""
     pairs = small.pairs()
-    fold = module.folds(pairs)
+    fold = folds(pairs)
     own = data.draw(st.sampled_from(range(len(pairs)))) if len(pairs) else None
     others = (
         []
@@ -378,6 +407,20 @@ def test_what_too_many_share_makes_nobody_near(monkeypatch: pytest.MonkeyPatch) 
     assert Neighbours.of(vectors).other[:, :2].tolist() == [[-1, -1], [2, -1], [1, -1]]
 
 
+def test_of_many_others_those_that_share_rare_words_are_near(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Column 0 has all rows, column 1 rows 0 to 3, column 2 rows 0 and 4: six entries are compared, and the first."""
+    vectors = np.zeros((8, 3))
+    vectors[:, 0], vectors[:4, 1], vectors[[0, 4], 2] = 1.0, 1.0, 1.0
+    near = Neighbours.of(csr_array(vectors))
+    assert sorted(near.other[0].tolist()[:7]) == [1, 2, 3, 4, 5, 6, 7]
+    plain = getattr(similarity._nearest, "py_func", similarity._nearest)
+    monkeypatch.setattr(similarity, "_nearest", plain)
+    monkeypatch.setattr(similarity, "MOST_COMPARED", 6)
+    few = Neighbours.of(csr_array(vectors))
+    assert sorted(few.other[0].tolist()[:5]) == [-1, 1, 2, 3, 4]
+    assert few.other[5].tolist()[:7] == near.other[5].tolist()[:7]
+
+
 def test_a_pasted_text_begins_few_groups() -> None:
     small = Small(
         [" ".join(map(str, range(5000))), "0 1"], np.full((2, 1), 0.5), np.zeros((2, 1)), np.ones(2)
@@ -420,7 +463,7 @@ def test_few_documents_with_many_clicks_do_not_give_the_pair_away() -> None:
     small = Small([f"x{q}" for q in range(queries)], p, clicks, np.full(queries, 2.0))
     pairs = small.pairs()
     own = small.of_pairs(pairs)
-    learned = relevance_prior.fit(rows_of(small), pairs, own, small.query_rate)
+    learned = relevance_prior.fit(FeatureBlocks.in_memory(rows_of(small)), pairs, own, small.query_rate)
     for place in (1.0, 0.5):
         at = pairs.propensity == place
         assert learned[at & (own == 0)].mean() == pytest.approx(0.3, abs=0.06)

@@ -1,7 +1,6 @@
 """Observations: what the rankings return and what was clicked, once each."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from scipy.sparse import csr_array
 from small_graphs import Small, clicked, smalls
@@ -44,19 +43,6 @@ def test_no_click_and_nothing_returned_are_no_trouble() -> None:
     assert rows(Observations.of(RETURNED, clicked())) == {(0, 1): 0.5, (0, 2): 0.25, (1, 0): 1.0}
     nothing = Observations.of(csr_array((2, 3)), clicked())
     assert (len(nothing), nothing.starts.tolist(), nothing.clicks(clicked()).tolist()) == (0, [0, 0, 0], [])
-
-
-@pytest.mark.parametrize(
-    ("most", "kept"),
-    [(0, 4), (1, 2), (2, 3), (3, 4), (9, 4)],
-    ids=["any", "1", "2", "3", "more than there are"],
-)
-def test_the_least_looked_at_are_left_out_but_none_that_was_clicked(most: int, kept: int) -> None:
-    """(2, 0) was clicked at p = 0.1; of two alike the first is kept."""
-    returned = csr_array([[0.0, 0.25, 0.25], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
-    found = rows(Observations.of(returned, clicked((2, 0, 1.0, 10.0)), max_pairs=most))
-    assert len(found) == kept
-    assert {(2, 0), (1, 0)} <= set(found)
 
 
 @settings(max_examples=50, deadline=None)

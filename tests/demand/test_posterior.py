@@ -1,6 +1,7 @@
 """Posterior: the zero-inflated Gamma–Poisson posterior, by Bayes' rule done numerically, and its limits."""
 
 from math import exp, log
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -120,7 +121,7 @@ def test_the_likelihood_prefers_the_rates_that_made_the_clicks() -> None:
 
 def _fit(small: Small, pairs: Observations, clicks: np.ndarray) -> Posterior:
     searches = np.ones(pairs.queries)
-    evidence = Evidence.of(pairs, clicks, searches, small.similarity(pairs))
+    evidence = Evidence.of(pairs, clicks, searches, small.similarity(pairs), folder=Path())
     return fit_posterior(evidence.features, pairs, clicks, searches, prior=evidence.relevance, models=1)
 
 

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from small_graphs import clicked
 
-from wayword.demand import relevance_prior
+from wayword.demand import feature_blocks, relevance_prior
+from wayword.demand.feature_blocks import FeatureBlocks
 from wayword.demand.features import FEATURES
 from wayword.demand.observations import Floats, Observations
 
@@ -82,7 +83,7 @@ class World:
         self, query_rate: Floats | None = None, *, threads: int = 1, seed: int = 0, models: int = 1
     ) -> Floats:
         return relevance_prior.fit(
-            self.features,
+            FeatureBlocks.in_memory(self.features),
             self.pairs,
             self.clicks,
             self.query_rate if query_rate is None else query_rate,
@@ -128,7 +129,7 @@ def test_who_takes_every_pair_without_a_click_for_unwanted_learns_how_often_it_i
 
 
 def test_more_threads_give_the_same_to_the_bit(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relevance_prior, "BLOCK", 1001)
+    monkeypatch.setattr(feature_blocks, "SLICE", 1001)
     assert np.array_equal(world.fit(threads=1, models=3), world.fit(threads=3, models=3))
 
 
@@ -147,7 +148,7 @@ def test_fewer_unclicked_pairs_stand_for_all(world: World, monkeypatch: pytest.M
 
 def test_parts_are_predicted_as_the_whole(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = world.fit()
-    monkeypatch.setattr(relevance_prior, "BLOCK", 1001)
+    monkeypatch.setattr(feature_blocks, "SLICE", 1001)
     assert np.array_equal(world.fit(), whole)
 
 

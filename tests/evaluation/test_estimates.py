@@ -1,5 +1,6 @@
 """Utility@k: the estimates against the reference, the normalisation, and what the intervals promise."""
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -18,6 +19,7 @@ from wayword.engines import Engine
 from wayword.engines.duck import DuckDB
 from wayword.evaluation.estimates import at_cutoffs, estimate
 from wayword.evaluation.outcomes import Outcomes, outcomes
+from wayword.evaluation.stage import choose_tested
 from wayword.utility import CUTOFFS, Measure, position_weights
 
 ZIPF = reference.power_law(1.0)
@@ -79,6 +81,23 @@ def test_estimates_are_those_of_the_reference(
         rel=1e-9,
         abs=1e-12,
     )
+
+
+@pytest.mark.parametrize(("most", "kept"), [(0, 40), (15, 15), (100, 40)], ids=["all", "some", "more"])
+def test_lists_are_measured_on_some_searches_with_a_click(engine: Engine, most: int, kept: int) -> None:
+    """Those of smallest md5; searches without a click and of other splits keep their contexts."""
+    searches = [Search(n % 3, (Click(0, 2, 1.0),)) for n in range(40)]
+    logbook.load(engine, [*searches, Search(1), replace(searches[0], split="ranker")], {}, ZIPF)
+    engine.step("numbered_searches", "SELECT *, concat('s', search) AS search_id FROM numbered_searches")
+    before = engine.arrow("SELECT search FROM instances ORDER BY search")["search"].to_pylist()
+    choose_tested(engine, most)
+    after = engine.arrow("SELECT search FROM instances ORDER BY search")["search"].to_pylist()
+    names = engine.arrow("SELECT search_id, search FROM numbered_searches").to_pylist()
+    order = sorted(
+        names, key=lambda row: hashlib.md5(str(row["search_id"]).encode(), usedforsecurity=False).hexdigest()
+    )
+    clicked = [row["search"] for row in order if row["search"] < len(searches)]
+    assert after == [search for search in before if search not in clicked[kept:]]
 
 
 def test_position_weights_sum_to_1() -> None:

@@ -9,6 +9,7 @@ from wayword.check.finding import Finding
 from wayword.check.findings import Given, findings
 from wayword.config import Config
 from wayword.engines.duck import DuckDB
+from wayword.store.memory import limit_of_tables
 from wayword.store.stage import Report
 
 CHECK = "check"
@@ -17,7 +18,7 @@ CHECK = "check"
 
 def write(out: Path, given: Given, settings: Config) -> Report:
     """Check the files; the findings are the report. It names files without their folders, which do not matter."""
-    engine = DuckDB(spill=out)
+    engine = DuckDB(spill=out, memory=limit_of_tables())
     files = [file for file in (given.log, given.rankings, given.impressions) if file is not None]
 
     def without_folders(text: str) -> str:

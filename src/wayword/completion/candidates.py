@@ -54,6 +54,19 @@ class Candidates:
         """Return no candidates."""
         return cls(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))
 
+    @classmethod
+    def concatenate(cls, parts: Sequence["Candidates"]) -> "Candidates":
+        """Return the rows of all parts, one after the other. There are sources if all parts have them."""
+        if not parts:
+            return cls.empty()
+        sources = [part.source for part in parts if part.source is not None]
+        return cls(
+            np.concatenate([part.context for part in parts]),
+            np.concatenate([part.query for part in parts]),
+            np.concatenate([part.score for part in parts]),
+            np.concatenate(sources) if len(sources) == len(parts) else None,
+        )
+
     def take(self, rows: NDArray[np.int64]) -> "Candidates":
         """Return these rows, in this order."""
         source = None if self.source is None else self.source[rows]

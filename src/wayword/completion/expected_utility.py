@@ -7,6 +7,7 @@ serve this demand best.
 """
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock
@@ -155,6 +156,12 @@ class ExpectedUtilityRetriever:
         )
         self._cached_match = cached(cache, key=str, lock=Lock())(self._match)
 
+    def with_threads(self, threads: int) -> "ExpectedUtilityRetriever":
+        """Return the same retriever for this number of threads."""
+        other = copy(self)
+        other.threads = threads
+        return other
+
     @cached_property
     def certainty(self) -> NDArray[np.float32]:
         """How far û(q | q̄) counts for whether those who intend q̄ accept q: o / (o + `DOUBT`).
@@ -223,7 +230,7 @@ class ExpectedUtilityRetriever:
         weight = members.weights * self.popularity[members.values]
         total = np.bincount(context, weights=weight, minlength=len(members))
         share = (weight / np.maximum(total, 1e-12)[context]).astype(np.float32)
-        kept = np.flatnonzero(share > 0)
+        kept = np.flatnonzero(_contenders(members.offsets, share, k) & (share > 0))
         return Candidates.sorted(
             context[kept],
             members.values[kept],
@@ -365,6 +372,19 @@ class ExpectedUtilityRetriever:
 def documents_followed(intents: Intents) -> NDArray[np.int64]:
     """Return the number of documents of highest demand that the scores of each context use."""
     return np.where(intents.source == _SOURCE["exact"], LIVE_DOCUMENTS, GUESSED_DOCUMENTS)
+
+
+def _contenders(offsets: NDArray[np.int64], values: NDArray[np.float32], most: int) -> NDArray[np.bool_]:
+    """Leave out what is certainly not among the `most` largest values of its row: sorting long rows takes long.
+
+    >>> _contenders(np.array([0, 2, 7]), np.array([1, 2, 5, 3, 4, 4, 1], np.float32), 2).tolist()
+    [True, True, True, False, True, True, False]
+    """
+    kept = np.ones(len(values), np.bool_)
+    for row in np.flatnonzero(np.diff(offsets) > 2 * most).tolist():
+        of_row = values[offsets[row] : offsets[row + 1]]
+        kept[offsets[row] : offsets[row + 1]] = of_row >= np.partition(of_row, -most)[-most]
+    return kept
 
 
 def largest(values: NDArray[np.float64], most: int) -> NDArray[np.int64]:

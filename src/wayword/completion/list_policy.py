@@ -1,9 +1,9 @@
 """The policy `wayword`: the list of highest value for the people who typed a text (see `list_value`)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -95,6 +95,15 @@ class Takers:
 
 
 @dataclass(frozen=True)
+class Asked:
+    """What the lists for some texts are chosen from; the pools are by mode."""
+
+    intents: Intents
+    typed: CompressedRows
+    pools: list[Pool]
+
+
+@dataclass(frozen=True)
 class ListPolicy:
     """Chooses the list that maximises V(L | x). A score is the suggestion's share of V."""
 
@@ -107,27 +116,57 @@ class ListPolicy:
     """Queries × lengths of texts from 1 on: the share of those who intend the query that the lists up to this length
     leave; see `survival`. None: everybody."""
     _spare: list[Scratch] = field(default_factory=list, repr=False)
+    _asked: "dict[object, Asked] | None" = field(default=None, repr=False)
+    """What was found for texts, if it is kept (`remembering`)."""
 
     def complete(self, contexts: pa.Table, k: int, *, mode: str = ANY) -> Candidates:
         """See `Policy.complete`."""
-        intents = self.intents(contexts)
-        typed = self.typed(contexts, intents)
+        return self.complete_in_modes(contexts, k, (mode,))[0]
+
+    def complete_in_modes(self, contexts: pa.Table, k: int, modes: Sequence[str]) -> list[Candidates]:
+        """Complete in each mode; what people intend is the same in all."""
+        asked = self.asked(contexts, k, modes)
+        intents, typed = asked.intents, asked.typed
         members = self.members(contexts, intents, typed.lengths)
-        pool = self.pool(contexts, intents, k, mode)
-        query, value, _ = self._best(contexts, intents, members, pool, typed, max(k, SHOWN))
-        query, value = query[:, :k], value[:, :k]
-        filled = query >= 0
-        context = np.nonzero(filled)[0].astype(np.int32)
-        return Candidates(context, query[filled], value[filled].astype(np.float32), intents.source[context])
+        found = []
+        for pool in asked.pools:
+            query, value, _ = self._best(contexts, intents, members, pool, typed, max(k, SHOWN))
+            query, value = query[:, :k], value[:, :k]
+            filled = query >= 0
+            context = np.nonzero(filled)[0].astype(np.int32)
+            scores = value[filled].astype(np.float32)
+            found.append(Candidates(context, query[filled], scores, intents.source[context]))
+        return found
 
     def declined(self, contexts: pa.Table) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Return the intended queries of all texts, and the probability that somebody who intends each takes nothing of
         the list for this text."""
+        asked = self.asked(contexts, SHOWN, (ANY,))
+        members = self.members(contexts, asked.intents, asked.typed.lengths)
+        best = self._best(contexts, asked.intents, members, asked.pools[0], asked.typed, SHOWN)
+        return members.rows.values, best[2]
+
+    def asked(self, contexts: pa.Table, k: int, modes: Sequence[str]) -> "Asked":
+        """Return what lists for these texts are chosen from: kept from an earlier time, where that is known."""
+        kept, key = None, None
+        if self._asked is not None and _without_context(contexts):
+            kept, key = self._asked, (k, *modes, *contexts[PREFIX].to_pylist())
+            if key in kept:
+                return kept[key]
         intents = self.intents(contexts)
-        typed = self.typed(contexts, intents)
-        members = self.members(contexts, intents, typed.lengths)
-        pool = self.pool(contexts, intents, SHOWN, ANY)
-        return members.rows.values, self._best(contexts, intents, members, pool, typed, SHOWN)[2]
+        pools = [self.pool(contexts, intents, k, mode) for mode in modes]
+        found = Asked(intents, self.typed(contexts, intents), pools)
+        if kept is not None:
+            kept[key] = found
+        return found
+
+    def remembering(self) -> "ListPolicy":
+        """Return the policy that keeps what people may intend and what may be suggested for each table of texts.
+
+        It is for tables that are asked again by policies made from this one with `replace`, of another keystroke value
+        or survival: these change none of it.
+        """
+        return replace(self, _asked={})
 
     @cached_property
     def searches(self) -> NDArray[np.float64]:
@@ -407,6 +446,12 @@ class ListPolicy:
                 np.zeros(self.retriever.graph.documents),
             )
         return accepted
+
+
+def _without_context(contexts: pa.Table) -> bool:
+    """Return whether no context column has a value."""
+    columns = [contexts[name] for name in contexts.column_names if name != PREFIX]
+    return all(column.null_count == contexts.num_rows for column in columns)
 
 
 def _each(work: Callable[[int], None], firsts: range, threads: int) -> None:

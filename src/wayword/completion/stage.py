@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -24,6 +23,7 @@ from wayword.completion.expected_utility import ExpectedUtilityRetriever, Record
 from wayword.completion.list_policy import ListPolicy
 from wayword.completion.popular import INTENDED, PopularRetriever, popularity
 from wayword.completion.prefix_matcher import PrefixMatcher
+from wayword.completion.shown_lists import ShownLists
 from wayword.completion.sparse_topk import DemandGraph
 from wayword.completion.suggested_queries import SuggestedQueries, pages_by_rank
 from wayword.completion.survival import LONGEST, with_survival
@@ -31,16 +31,16 @@ from wayword.completion.variants import Variants
 from wayword.config import CompletionConfig, PrefixConfig
 from wayword.demand.artefact import EARLY
 from wayword.engines import Engine, tables
-from wayword.engines.tables import tables_in
+from wayword.engines.tables import embedded_in, tables_in
 from wayword.logs import contexts_stage
 from wayword.logs.contexts import PREFIX
-from wayword.logs.prefixes import table_of_cuts
 from wayword.progress import Progress
 from wayword.store.arrays import load_array
 from wayword.store.artefact import report_of
 from wayword.store.compressed_rows import WeightedRows
 from wayword.store.input_file import InputFile
 from wayword.store.stage import Folders, Report, threads
+from wayword.text import cut_ends
 
 STEPS = 4
 VARIANTS = "variants.parquet"
@@ -96,7 +96,7 @@ def write(
     contexts = contexts_stage.load(at["contexts"])
     graph, own_utility = retriever_io.load_graph(at["demand"], len(texts))
     with tables_in(out) as engine:
-        engine.load("numbered_searches", tables.read(at["rankings"], "numbered_searches", *_USED))
+        tables.fetch_columns(engine, at["rankings"], "numbered_searches", *_USED)
         tables.fetch(engine, at["rankings"], "numbered_clicks", "rankings")
         tables.fetch(engine, at["contexts"], "instances")
         tables.fetch(engine, at["propensity"], "propensity")
@@ -105,7 +105,7 @@ def write(
         recorded = _recorded(engine, len(texts), _INTENDED if "acceptance" in at else _ISSUED)
         clicks = ContextClicks.read(engine, contexts) if contexts.column_names != [PREFIX] else None
         held_out = _held_out(engine)
-        lists = acceptance_stage.training_lists(engine, at, completions, texts) if completions else None
+    lists = _training_lists(out, at, completions, texts) if completions else None
     progress.advance(1, STEPS)
     returned = np.bincount(graph.exposure.values, minlength=len(texts)) > 0
     matcher, probability = PrefixMatcher.build(texts, returned), _prefix_probability(texts, prefixes)
@@ -173,6 +173,11 @@ def write(
     }
 
 
+def _training_lists(out: Path, at: Folders, completions: InputFile, texts: list[str]) -> ShownLists:
+    with embedded_in(out) as engine:
+        return acceptance_stage.training_lists(engine, at, completions, texts)
+
+
 def _keystroke_value(
     policy: ListPolicy, config: CompletionConfig, held_out: NDArray[np.int64]
 ) -> tuple[float, dict[str, float]]:
@@ -183,8 +188,9 @@ def _keystroke_value(
         return DEFAULT_KEYSTROKE_VALUE, {}
     popular = PopularRetriever(policy.retriever.texts, policy.retriever.popularity).retrieve
     typed = [policy.retriever.texts[query] for query in np.unique(held_out).tolist()]
+    remembering = policy.remembering()
     chosen, tried = keystroke_value.choose(
-        lambda value: with_survival(replace(policy, keystroke_value=value), typed), popular, held_out
+        lambda value: with_survival(replace(remembering, keystroke_value=value), typed), popular, held_out
     )
     return chosen, {f"{value:.3g}": relative for value, relative in tried.items()}
 
@@ -223,30 +229,30 @@ def load(at: Folders, *, threads: int = 1) -> ExpectedUtilityRetriever:
 
 def _prefix_probability(texts: list[str], config: PrefixConfig) -> NDArray[np.float32]:
     """Compute 1/(number of admissible prefixes) of each query; a query too short for a prefix has 1."""
-    cuts = table_of_cuts(texts, config)
-    counts = pc.value_counts(cuts["text"].combine_chunks())
-    known = dict(zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True))
-    return np.array([1.0 / known.get(text, 1) for text in texts], np.float32)
+    counts = (len(cut_ends(text, start=config.start, min_chars=config.min_chars)) for text in texts)
+    return np.fromiter((1.0 / max(count, 1) for count in counts), np.float32, len(texts))
 
 
-_ISSUED = """SELECT prefix, query, sum(recency ORDER BY search) AS searches FROM numbered_searches
-             WHERE split <> 'test' AND prefix IS NOT NULL GROUP BY prefix, query ORDER BY prefix, query"""
+_ISSUED = """SELECT search, prefix, query, recency AS searches FROM numbered_searches
+             WHERE split <> 'test' AND prefix IS NOT NULL"""
 _INTENDED = """
-    SELECT prefix, query, sum(searches ORDER BY search) AS searches FROM (
-      SELECT search, prefix, query, recency AS searches FROM numbered_searches
-      WHERE split <> 'test' AND prefix IS NOT NULL AND search NOT IN (SELECT search FROM intended)
-      UNION ALL
-      SELECT s.search, s.prefix, i.query, s.recency * i.probability FROM intended AS i
-      JOIN numbered_searches AS s ON s.search = i.search WHERE s.split <> 'test' AND s.prefix IS NOT NULL)
-    GROUP BY prefix, query ORDER BY prefix, query"""
+    SELECT s.search, s.prefix, s.query, s.recency AS searches FROM numbered_searches AS s
+    WHERE s.split <> 'test' AND s.prefix IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM intended AS i WHERE i.search = s.search)
+    UNION ALL
+    SELECT s.search, s.prefix, i.query, s.recency * i.probability FROM intended AS i
+    JOIN numbered_searches AS s ON s.search = i.search WHERE s.split <> 'test' AND s.prefix IS NOT NULL"""
 
 
 def _recorded(engine: Engine, queries: int, counts: str = _ISSUED) -> RecordedPrefixes | None:
     """Read the prefixes that the log recorded, with the number of searches of each query; None without any.
 
-    `counts` is the SQL of these numbers: by the issued query, or by the intended one.
+    `counts` is the SQL of the searches: by the issued query, or by the intended one.
     """
-    rows = engine.arrow(counts)
+    rows = engine.arrow(
+        f"""SELECT prefix, query, {engine.ordered_sum("searches", "search")} AS searches FROM ({counts}) AS searched
+            GROUP BY prefix, query ORDER BY prefix, query"""
+    )
     if not rows.num_rows:
         return None
     prefixes = rows["prefix"].combine_chunks().dictionary_encode()

@@ -16,14 +16,27 @@ GROUP_PRIOR = 0.3
 
 Singles = NDArray[np.float32]
 Numbers = NDArray[np.int32]
+Flags = NDArray[np.bool_]
+Folds = NDArray[np.int8]
+Span = tuple[int, int]
+"""First and last + 1."""
 Graph = tuple[NDArray[np.int64], NDArray[np.int32]]
 """Where the pairs of each query start, and the document of each pair."""
 
 
 @subroutine
-def _clear(table: Any, row: int) -> None:
-    for column in range(table.shape[1]):
-        table[row, column] = 0
+def _add(sums: Any, row: int, fold: int, values: Any) -> None:
+    """Add to the sums of a fold and of all folds (the last)."""
+    for column in range(sums.shape[2]):
+        sums[row, fold, column] += values[column]
+        sums[row, FOLDS, column] += values[column]
+
+
+@subroutine
+def _clear(sums: Any, row: int, fold: int) -> None:
+    for column in range(sums.shape[2]):
+        sums[row, fold, column] = 0.0
+        sums[row, FOLDS, column] = 0.0
 
 
 @compiled
@@ -34,13 +47,14 @@ def group_clicks(
     clicks: Floats,
     expected_clicks: Floats,
     document_rate: Floats,
-    fold: NDArray[np.int64],
+    fold: Folds,
     documents: int,
-    own: bool,
+    own: int,
 ) -> tuple[Singles, Singles, Singles, Singles, Singles, Singles, Singles, Floats, Floats]:
     """The columns of `GroupClicks` but `rate`, and the expected clicks of all groups weighted by 1/size.
 
-    With `own`, group g holds the queries that clicked document g, and is not used for document g itself.
+    With `own` ≥ 0, group g holds the queries that clicked document g, whose number in the graph is g − `own`, and is
+    not used for document g itself.
     """
     starts, document = graph
     size = len(document)
@@ -48,26 +62,20 @@ def group_clicks(
     best_clicks, best_expected = np.zeros(size, np.float32), np.zeros(size, np.float32)
     queries, share = np.zeros(size, np.float32), np.zeros(size, np.float32)
     lift, all_clicks, all_expected = np.zeros(size, np.float32), np.zeros(size), np.zeros(size)
-    num, den = (
-        np.zeros((documents, FOLDS + 1)),
-        np.zeros((documents, FOLDS + 1)),
-    )  # the last column: all folds
-    by = np.zeros((documents, FOLDS + 1), np.int64)
+    # clicks, expected clicks and clicking queries of each document, by fold and (the last) of all folds
+    sums = np.zeros((documents, FOLDS + 1, 3))
     for group in range(len(group_starts) - 1):
         members = group_starts[group + 1] - group_starts[group]
         if members < 2 or members > LARGEST_GROUP:
             continue
         for m in range(group_starts[group], group_starts[group + 1]):
             for j in range(starts[member[m]], starts[member[m] + 1]):
-                for k in (fold[j], FOLDS):
-                    num[document[j], k] += clicks[j]
-                    den[document[j], k] += expected_clicks[j]
-                    by[document[j], k] += clicks[j] > 0
+                _add(sums, document[j], fold[j], (clicks[j], expected_clicks[j], np.float64(clicks[j] > 0)))
         for m in range(group_starts[group], group_starts[group + 1]):
             for j in range(starts[member[m]], starts[member[m] + 1]):
                 a, k = document[j], fold[j]
-                n, d = max(num[a, FOLDS] - num[a, k], 0.0), den[a, FOLDS] - den[a, k]
-                if d < 1e-9 or (own and a == group):
+                n, d = max(sums[a, FOLDS, 0] - sums[a, k, 0], 0.0), sums[a, FOLDS, 1] - sums[a, k, 1]
+                if d < 1e-9 or (own >= 0 and a + own == group):
                     continue
                 rate = (n + GROUP_PRIOR * document_rate[j]) / (d + GROUP_PRIOR)
                 if rate > best[j]:
@@ -75,7 +83,7 @@ def group_clicks(
                     best[j], best_clicks[j], best_expected[j] = rate, n, d
                 elif rate > second[j]:
                     second[j] = rate
-                others = by[a, FOLDS] - by[a, k]
+                others = sums[a, FOLDS, 2] - sums[a, k, 2]
                 queries[j] = max(queries[j], others)
                 share[j] = max(share[j], others / (members - 1))
                 lift[j] += np.log(rate / document_rate[j])
@@ -83,9 +91,7 @@ def group_clicks(
                 all_expected[j] += d / members
         for m in range(group_starts[group], group_starts[group + 1]):
             for j in range(starts[member[m]], starts[member[m] + 1]):
-                _clear(num, document[j])
-                _clear(den, document[j])
-                _clear(by, document[j])
+                _clear(sums, document[j], fold[j])
     return best, best_clicks, best_expected, second, queries, share, lift, all_clicks, all_expected
 
 
@@ -104,6 +110,8 @@ def neighbour_clicks(
     )
     place = np.full(documents, -1, np.int64)
     for query in range(len(starts) - 1):
+        if starts[query] == starts[query + 1]:
+            continue
         for j in range(starts[query], starts[query + 1]):
             place[document[j]] = j
         for n in range(other.shape[1]):
@@ -124,19 +132,20 @@ def neighbour_clicks(
 
 @compiled
 def similar_document_clicks(
-    graph: Graph, clicked: Floats, examination: Floats, other: Numbers, similarity: Singles, documents: int
-) -> tuple[Singles, Singles, Singles]:
-    """For each pair, the similar documents that were clicked for the same query and those that would be if relevant,
-    weighted by similarity, and the similarity of the most similar clicked document."""
+    queries: Span,
+    graph: Graph,
+    clicked: Flags,
+    expected_clicks: Floats,
+    other: Numbers,
+    similarity: Singles,
+    columns: tuple[Singles, Singles, Singles],
+) -> None:
+    """For each pair of a span of queries, the similar documents that were clicked for the same query and those that
+    would be if relevant, weighted by similarity, and the similarity of the most similar clicked document."""
     starts, document = graph
-    size = len(document)
-    total, expected, closest = (
-        np.zeros(size, np.float32),
-        np.zeros(size, np.float32),
-        np.zeros(size, np.float32),
-    )
-    place = np.full(documents, -1, np.int64)
-    for query in range(len(starts) - 1):
+    total, expected, closest = columns
+    place = np.full(len(other), -1, np.int64)
+    for query in range(queries[0], queries[1]):
         for j in range(starts[query], starts[query + 1]):
             place[document[j]] = j
         for j in range(starts[query], starts[query + 1]):
@@ -147,12 +156,11 @@ def similar_document_clicks(
                 at = place[to]
                 if at >= 0:
                     total[j] += near * clicked[at]
-                    expected[j] += near * examination[at]
-                    if clicked[at] > 0:
+                    expected[j] += near * (1 - np.exp(-expected_clicks[at]))
+                    if clicked[at]:
                         closest[j] = max(closest[j], near)
         for j in range(starts[query], starts[query + 1]):
             place[document[j]] = -1
-    return total, expected, closest
 
 
 @compiled
@@ -162,7 +170,7 @@ def cosine_clicks(
     query: Numbers,
     clicks: Floats,
     expected_clicks: Floats,
-    fold: NDArray[np.int64],
+    fold: Folds,
     vectors: CsrArrays,
     size: int,
 ) -> tuple[Floats, Floats]:
@@ -170,22 +178,20 @@ def cosine_clicks(
     queries. `pair` holds the pairs by document, those of document a from `starts[a]` to `starts[a + 1]`."""
     row, column, value = vectors
     total, expected = np.zeros(len(pair)), np.zeros(len(pair))
-    num, den = np.zeros((size, FOLDS + 1)), np.zeros((size, FOLDS + 1))  # the last column: all folds
+    # clicks and expected clicks by fold and (the last) of all folds
+    sums = np.zeros((size, FOLDS + 1, 2))
     for document in range(len(starts) - 1):
         for k in range(starts[document], starts[document + 1]):
             of, j = query[pair[k]], pair[k]
             for i in range(row[of], row[of + 1]):
-                for part in (fold[j], FOLDS):
-                    num[column[i], part] += clicks[j] * value[i]
-                    den[column[i], part] += expected_clicks[j] * value[i]
+                _add(sums, column[i], fold[j], (clicks[j] * value[i], expected_clicks[j] * value[i]))
         for k in range(starts[document], starts[document + 1]):
             of, j = query[pair[k]], pair[k]
             for i in range(row[of], row[of + 1]):
-                total[j] += (num[column[i], FOLDS] - num[column[i], fold[j]]) * value[i]
-                expected[j] += (den[column[i], FOLDS] - den[column[i], fold[j]]) * value[i]
+                total[j] += (sums[column[i], FOLDS, 0] - sums[column[i], fold[j], 0]) * value[i]
+                expected[j] += (sums[column[i], FOLDS, 1] - sums[column[i], fold[j], 1]) * value[i]
         for k in range(starts[document], starts[document + 1]):
-            of = query[pair[k]]
+            of, j = query[pair[k]], pair[k]
             for i in range(row[of], row[of + 1]):
-                _clear(num, column[i])
-                _clear(den, column[i])
+                _clear(sums, column[i], fold[j])
     return total, expected

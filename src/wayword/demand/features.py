@@ -62,22 +62,18 @@ def _log_propensity(signals: Signals) -> Column:
 
 def _other_clicked_documents(signals: Signals) -> Column:
     """Number of other documents clicked for the query."""
-    clicked = signals.clicked
-    return signals.observations.sum_by_query(clicked)[signals.observations.query] - clicked
-
-
-def _returned(signals: Signals) -> NDArray[np.float64]:
-    return (signals.observations.current_propensity > 0).astype(np.float64)
+    return signals.data.clicked_documents[signals.observations.query] - (signals.data.clicks > 0)
 
 
 def _returning_queries(signals: Signals) -> Column:
     """Number of queries that return the document."""
-    return signals.observations.sum_by_document(_returned(signals))[signals.observations.document]
+    returned = (signals.observations.current_propensity > 0).astype(np.float64)
+    return signals.observations.sum_by_document(returned)[signals.observations.document]
 
 
 def _returned_documents(signals: Signals) -> Column:
     """Number of documents that the query returns."""
-    return signals.observations.sum_by_query(_returned(signals))[signals.observations.query]
+    return signals.data.returned_documents[signals.observations.query]
 
 
 _NEIGHBOUR_FIELDS = ("clicks", "expected_clicks", "rate")
@@ -144,15 +140,19 @@ FEATURES: list[Feature] = [
     ),
     *_parts(
         "title",
-        lambda signals: title_match(signals.similarity.text_match, signals.observations),
+        lambda signals: title_match(
+            signals.similarity.text_match, signals.observations, signals.data.first_document
+        ),
         TitleMatch._fields,
     ),
     *_parts(
         "name",
-        lambda signals: name_match(signals.similarity.text_match, signals.observations),
+        lambda signals: name_match(
+            signals.similarity.text_match, signals.observations, signals.data.first_document
+        ),
         NameMatch._fields,
     ),
-    Feature("word_interactions", lambda signals: signals.interactions),
+    Feature("word_interactions", lambda signals: signals.data.interactions),
 ]
 
 
@@ -176,8 +176,12 @@ def feature_matrix(
         for row, feature in task:
             matrix[row] = np.clip(feature.function(own), -largest, largest)
 
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(fill, tasks))
+    if threads == 1:
+        for task in tasks:
+            fill(task)
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(fill, tasks))
     return matrix.T
 
 

@@ -8,13 +8,14 @@ known to the model that is validated on them.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wayword.demand import relevance_prior, word_interactions
-from wayword.demand.features import feature_matrix
+from wayword.demand.click_data import ClickData
+from wayword.demand.feature_blocks import FeatureBlocks
 from wayword.demand.observations import Floats, Observations
 from wayword.demand.posterior import (
     POOLED,
@@ -24,7 +25,6 @@ from wayword.demand.posterior import (
     update_query_rate,
 )
 from wayword.demand.relevance_prior import MODELS, ROUNDS
-from wayword.demand.signals import Signals
 from wayword.demand.similarity import Similarity
 from wayword.demand.training_data import TrainingData
 from wayword.progress import Progress
@@ -53,7 +53,7 @@ class Learned:
 class Evidence:
     """The features of every pair, and a first estimate of its relevance by `word_interactions`."""
 
-    features: NDArray[np.floating]
+    features: FeatureBlocks
     relevance: Floats
 
     @classmethod
@@ -64,17 +64,21 @@ class Evidence:
         searches: Floats,
         similarity: Similarity,
         *,
+        folder: Path,
         seed: int = 0,
         threads: int = 1,
     ) -> "Evidence":
-        """Compute the features from the clicks of each pair and the number of searches of each query."""
+        """Compute the features from the clicks of each pair and the number of searches of each query.
+
+        Those of many pairs are stored in `folder`.
+        """
         rate = initial_query_rate(observations, clicks, searches)
         interactions = word_interactions.log_odds(
             similarity.text_match, observations, clicks, rate, seed=seed, threads=threads
         )
-        signals = Signals.of(observations, clicks, rate, similarity, interactions)
+        data = ClickData.of(observations, clicks, rate, similarity, interactions, threads=threads)
         relevance = 1 / (1 + np.exp(-interactions)) if clicks.any() else np.zeros(len(observations))
-        return cls(feature_matrix(signals, dtype=np.float16, threads=threads), relevance)
+        return cls(FeatureBlocks.of(data, folder, threads=threads), relevance)
 
 
 def from_judgments(data: TrainingData, observations: Observations) -> Learned:
@@ -87,16 +91,22 @@ def from_clicks(
     data: TrainingData,
     observations: Observations,
     *,
+    folder: Path,
     seed: int,
     threads: int,
     progress: Progress,
 ) -> Learned:
-    """Fit on the retriever's split, choose settings on the ranker's split, and fit again on both."""
-    similarity = Similarity.of(data.texts, data.names, data.titles, observations)
+    """Fit on the retriever's split, choose settings on the ranker's split, and fit again on both.
+
+    `folder` is for features that are larger than memory.
+    """
+    similarity = Similarity.of(data.texts, data.names, data.titles, observations, threads=threads)
     progress.advance(1, STEPS)
     clicks, recency = _clicks(observations, data, "retriever", "ranker")
     searches = data.searches_of("retriever", "ranker")
-    evidence = Evidence.of(observations, clicks, searches, similarity, seed=seed, threads=threads)
+    evidence = Evidence.of(
+        observations, clicks, searches, similarity, folder=folder, seed=seed, threads=threads
+    )
     progress.advance(3, STEPS)
     relevance, shrinkage = evidence.relevance, UNVALIDATED
     first, report = None, dict[str, object]()
@@ -150,7 +160,7 @@ def from_relevance(
 
 
 def fit_posterior(
-    features: NDArray[np.floating],
+    features: FeatureBlocks,
     observations: Observations,
     clicks: Floats,
     searches: Floats,

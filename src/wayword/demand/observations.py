@@ -25,12 +25,11 @@ class Observations:
     """p[rank] by the current rankings, 0 where they lack the document; None if no rank has changed."""
 
     @classmethod
-    def of(cls, returned: csr_array, clicked: pa.Table, *, max_pairs: int = 0) -> "Observations":
+    def of(cls, returned: csr_array, clicked: pa.Table) -> "Observations":
         """Join p[rank] of the rankings (queries × documents) with the clicks (query, document, weight, ips_weight).
 
         `ips_weight` = Σ weight/p[logged rank], so a clicked document was shown at the mean propensity
-        weight/ips_weight, also where the rankings have changed since. Above `max_pairs` pairs (0: no limit), the
-        pairs of least propensity are dropped, but no clicked pair.
+        weight/ips_weight, also where the rankings have changed since.
         """
         queries, documents = returned.shape
         query, document = clicked["query"].to_numpy(), clicked["document"].to_numpy()
@@ -48,10 +47,6 @@ class Observations:
         propensity = np.r_[logged, returned.data][first]
         same = np.isclose(propensity, current, rtol=1e-9, atol=0.0)  # equal up to rounding
         propensity = np.where(same, current, propensity)
-        if 0 < max_pairs < len(keys):
-            keep = first < len(query)
-            keep[np.argsort(-propensity, kind="stable")[:max_pairs]] = True
-            keys, propensity, current = keys[keep], propensity[keep], current[keep]
         starts = np.searchsorted(keys, np.arange(queries + 1, dtype=np.int64) * documents)
         changed = current if (propensity != current).any() else None
         return cls(starts, (keys % documents).astype(np.int32), propensity, documents, changed)
@@ -73,6 +68,17 @@ class Observations:
     def current_propensity(self) -> Floats:
         """p[rank] by the current rankings, independent of the clicks."""
         return self.propensity if self.changed_propensity is None else self.changed_propensity
+
+    def of_documents(self, rows: NDArray[np.int64], first: int, last: int) -> "Observations":
+        """The pairs `rows`, which are all pairs of the documents `first` to `last` − 1; `first` becomes document 0."""
+        changed = self.changed_propensity
+        return Observations(
+            np.searchsorted(rows, self.starts),
+            self.document[rows] - np.int32(first),
+            self.propensity[rows],
+            last - first,
+            None if changed is None else changed[rows],
+        )
 
     def expected_clicks(self, query_rate: Floats) -> Floats:
         """Clicks that each pair would get if its document were relevant: query_rate · p."""

@@ -14,14 +14,18 @@ What was clicked is relevant, but that may be long ago. With a half-life, the de
 formula times the recency of its newest click, and the second times the rest.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
 from wayword.demand import query_rate as query_rates
 from wayword.demand.observations import Floats, Observations
+from wayword.store.stage import threads
 
 POOLED = float("inf")
+AT_ONCE = 1 << 19
+"""Number of pairs that a thread computes at once."""
 EM_STEPS, INITIAL_STEPS = 5, 50
 PSEUDO_CLICKS = 10.0
 SHAPES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, POOLED)
@@ -93,8 +97,17 @@ def relevance_without_click(prior: Floats, expected_clicks: Floats, shape: float
     >>> relevance_without_click(np.array([0.5, 0.5]), np.array([0.0, 3.0])).round(3).tolist()
     [0.5, 0.047]
     """
-    no_click = np.exp(-expected_clicks) if shape == POOLED else (1 + expected_clicks / shape) ** -shape
-    return prior * no_click / np.maximum(1 - prior + prior * no_click, 1e-300)
+    result = np.empty(len(prior))
+
+    def fill(first: int) -> None:
+        part = slice(first, first + AT_ONCE)
+        relevant, expected = prior[part], expected_clicks[part]
+        no_click = np.exp(-expected) if shape == POOLED else (1 + expected / shape) ** -shape
+        result[part] = relevant * no_click / np.maximum(1 - relevant + relevant * no_click, 1e-300)
+
+    with ThreadPoolExecutor(threads()) as pool:
+        list(pool.map(fill, range(0, len(prior), AT_ONCE)))
+    return result
 
 
 def initial_query_rate(observations: Observations, clicks: Floats, searches: Floats) -> Floats:

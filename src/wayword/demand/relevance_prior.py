@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from wayword.demand.feature_blocks import FeatureBlocks
 from wayword.demand.features import monotone_constraints
 from wayword.demand.observations import Floats, Observations
 from wayword.demand.sampling import sample_pairs
@@ -32,7 +33,7 @@ PATIENCE = 20
 MODELS, ROUNDS = 4, 120
 """Number of models that are averaged, and of trees of each."""
 SAMPLE = 300_000
-"""About this many unclicked pairs are drawn for each model."""
+"""About this many clicked pairs, and as many others, are drawn for each model."""
 TREES = {
     "eta": 0.25,
     "max_depth": 7,
@@ -49,8 +50,6 @@ TREES = {
 """`max_delta_step`: clicks are rare, so the second derivatives are small and unbounded steps would be too long."""
 SKETCHED = 40_000
 """About this many pairs determine the bounds of the bins."""
-BLOCK = 1 << 16
-"""Number of pairs that are scored at once."""
 NEGLIGIBLE = 0.001
 """Pairs whose first model predicts less are not scored by the others: demand drops them in any case."""
 
@@ -59,7 +58,7 @@ Singles = NDArray[np.float32]
 
 
 def fit(
-    features: NDArray[np.floating],
+    features: FeatureBlocks,
     observations: Observations,
     clicks: Floats,
     query_rate: Floats,
@@ -69,7 +68,7 @@ def fit(
     seed: int = 0,
     threads: int = 1,
 ) -> Floats:
-    """ρ of every pair: the mean of several models. `features` is pairs × features (see `features`)."""
+    """ρ of every pair: the mean of several models, each learned from a sample of the pairs."""
     import xgboost as xgb
 
     clicked, examination = clicks > 0, observations.examination(query_rate)
@@ -84,8 +83,8 @@ def fit(
 
     def train(model: int) -> xgb.Booster:
         rng = np.random.default_rng([seed, model])
-        rows, weight = sample_pairs(observations, clicked, examination, rng, unclicked=SAMPLE)
-        data = _binned(np.ascontiguousarray(features[rows], np.float32))
+        rows, weight = sample_pairs(observations, clicked, examination, rng, most=SAMPLE)
+        data = _binned(features.take(rows))
         held_out = _held_out(observations.query[rows], clicked[rows], observations.queries, rng)
         likelihood = Likelihood(clicked[rows], examination[rows], weight, held_out)
         trees = xgb.train(
@@ -103,7 +102,10 @@ def fit(
         return best
 
     with ThreadPoolExecutor(threads) as pool:
-        return _predict(features, list(pool.map(train, range(models))), pool)
+        trained = list(pool.map(train, range(models)))
+        relevance = np.zeros(len(observations))
+        features.for_each_slice(lambda part: _predict(part, trained), relevance, pool)
+        return relevance
 
 
 def _binned(features: Singles) -> "xgb.QuantileDMatrix":
@@ -116,22 +118,15 @@ def _binned(features: Singles) -> "xgb.QuantileDMatrix":
     return bins if step == 1 else xgb.QuantileDMatrix(features, ref=bins, **options)
 
 
-def _predict(features: NDArray[np.floating], models: "list[xgb.Booster]", pool: ThreadPoolExecutor) -> Floats:
-    """The mean probability of the models for every pair, block by block."""
-    shares = np.zeros(len(features))
-
-    def predict(first: int) -> None:
-        block = np.ascontiguousarray(features[first : first + BLOCK], np.float32)
-        share = _sigmoid(models[0].inplace_predict(block, predict_type="margin"))
-        rest = np.flatnonzero(share >= NEGLIGIBLE) if len(models) > 1 else np.zeros(0, np.int64)
-        if len(rest):
-            chosen = block[rest]
-            others = [_sigmoid(model.inplace_predict(chosen, predict_type="margin")) for model in models[1:]]
-            share[rest] = np.mean([share[rest], *others], axis=0)
-        shares[first : first + BLOCK] = share
-
-    list(pool.map(predict, range(0, len(features), BLOCK)))
-    return shares
+def _predict(features: Singles, models: "list[xgb.Booster]") -> Floats:
+    """The mean probability of the models for each pair."""
+    share = _sigmoid(models[0].inplace_predict(features, predict_type="margin"))
+    rest = np.flatnonzero(share >= NEGLIGIBLE) if len(models) > 1 else np.zeros(0, np.int64)
+    if len(rest):
+        chosen = features[rest]
+        others = [_sigmoid(model.inplace_predict(chosen, predict_type="margin")) for model in models[1:]]
+        share[rest] = np.mean([share[rest], *others], axis=0)
+    return share
 
 
 def _held_out(query: NDArray[np.int32], clicked: Flags, queries: int, rng: np.random.Generator) -> Flags:

@@ -15,9 +15,10 @@ def sample_pairs(
     examination: Floats,
     rng: np.random.Generator,
     *,
-    unclicked: int,
+    most: int,
 ) -> tuple[NDArray[np.int64], Floats]:
-    """All clicked pairs and about `unclicked` others, each with its importance weight 1/P(drawn).
+    """About `most` clicked pairs and as many others, or all if there are fewer, each with its importance weight
+    1/P(drawn).
 
     Unclicked pairs are drawn in proportion to `examination`, the probability of a click if relevant: the missing click
     of a pair that was likely seen says most. Documents that the rankings no longer return are left out, because they
@@ -25,7 +26,9 @@ def sample_pairs(
     """
     total = float(examination[~clicked].sum())
     share = examination * ((1 - UNIFORM_SHARE) / total if total > 0 else 0.0)
-    chance = np.minimum(unclicked * (share + UNIFORM_SHARE / max(len(share), 1)), 1.0)
-    chance[clicked | (len(share) <= unclicked)] = 1.0
+    chance = np.minimum(most * (share + UNIFORM_SHARE / max(len(share), 1)), 1.0)
+    if len(share) <= most:
+        chance[:] = 1.0
+    chance[clicked] = min(most / max(int(np.count_nonzero(clicked)), 1), 1.0)
     rows = np.flatnonzero((rng.random(len(share)) < chance) & (observations.current_propensity > 0))
     return rows, 1 / chance[rows]

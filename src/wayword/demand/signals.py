@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from wayword.demand.click_data import ClickData
 from wayword.demand.click_sums import (
     FOLDS,
     GROUP_PRIOR,
@@ -23,7 +24,6 @@ from wayword.demand.click_sums import (
     cosine_clicks,
     group_clicks,
     neighbour_clicks,
-    similar_document_clicks,
 )
 from wayword.demand.observations import Floats, Observations
 from wayword.demand.similarity import Neighbours, Similarity, csr_arrays
@@ -37,44 +37,32 @@ DOCUMENT_PRIOR, SIMILAR_PRIOR = 1.0, 0.1
 
 @dataclass(frozen=True)
 class Signals:
-    """The clicks, and what is computed from them for every pair. `memo` keeps results that several features share."""
+    """Click data, and what is computed from it for every pair. `memo` keeps results that several features share."""
 
-    observations: Observations
-    clicks: Floats
-    expected_clicks: Floats
-    similarity: Similarity
-    interactions: Floats
-    """Log-odds of relevance by `word_interactions`."""
-    fold: NDArray[np.int64]
-    mean_rate: float
+    data: ClickData
     document_clicks: Floats
     """Clicks on the document in other folds."""
     document_rate: Floats
     memo: dict[Callable[["Signals"], object], object] = field(default_factory=dict)
 
     @classmethod
-    def of(
-        cls,
-        observations: Observations,
-        clicks: Floats,
-        query_rate: Floats,
-        similarity: Similarity,
-        interactions: Floats,
-    ) -> "Signals":
-        """`clicks` are those of each pair, `query_rate` that of each query."""
-        expected = observations.expected_clicks(query_rate)
-        mean = float(max(clicks.sum() / max(expected.sum(), 1e-12), 1e-9))
-        fold = folds(observations)
-        others = _of_other_folds(observations, clicks, fold)
-        rate = (others + DOCUMENT_PRIOR * mean) / (
-            _of_other_folds(observations, expected, fold) + DOCUMENT_PRIOR
+    def of(cls, data: ClickData) -> "Signals":
+        """The signals of all pairs of the data."""
+        others = _of_other_folds(data, data.clicks)
+        rate = (others + DOCUMENT_PRIOR * data.mean_rate) / (
+            _of_other_folds(data, data.expected_clicks) + DOCUMENT_PRIOR
         )
-        return cls(observations, clicks, expected, similarity, interactions, fold, mean, others, rate)
+        return cls(data, others, rate)
 
     @property
-    def clicked(self) -> Floats:
-        """1 for each pair with a click, else 0."""
-        return (self.clicks > 0).astype(np.float64)
+    def observations(self) -> Observations:
+        """The pairs."""
+        return self.data.observations
+
+    @property
+    def similarity(self) -> Similarity:
+        """Of queries and of documents."""
+        return self.data.similarity
 
     @property
     def graph(self) -> Graph:
@@ -123,26 +111,20 @@ def by_group(signals: Signals, kind: str) -> GroupClicks:
 
     Groups of kind "clicked" are the queries that clicked another document; they are made from the clicks.
     """
-    observations, clicked = signals.observations, signals.clicked > 0
-    if kind == "clicked":
-        groups = csr_array(
-            (np.ones(int(clicked.sum())), (observations.document[clicked], observations.query[clicked])),
-            shape=(observations.documents, observations.queries),
-        )
-    else:
-        groups = signals.similarity.groups[kind]
+    data, own = signals.data, kind == "clicked"
+    groups = data.clicked_groups if own else signals.similarity.groups[kind]
     best, best_clicks, best_expected, second, queries, share, lift, clicks, expected = group_clicks(
         groups.indptr.astype(np.int64),
         groups.indices.astype(np.int32),
         signals.graph,
-        signals.clicks,
-        signals.expected_clicks,
+        data.clicks,
+        data.expected_clicks,
         signals.document_rate,
-        signals.fold,
-        observations.documents,
-        kind == "clicked",
+        data.fold,
+        data.observations.documents,
+        data.first_document if own else -1,
     )
-    rate = (clicks + SIMILAR_PRIOR * signals.mean_rate) / (expected + SIMILAR_PRIOR)
+    rate = (clicks + SIMILAR_PRIOR * data.mean_rate) / (expected + SIMILAR_PRIOR)
     return GroupClicks(
         best,
         best_clicks,
@@ -158,34 +140,28 @@ def by_group(signals: Signals, kind: str) -> GroupClicks:
 
 def by_similar_queries(signals: Signals, neighbours: Neighbours) -> NeighbourClicks:
     """Clicks on the document by neighbours of the query."""
+    data = signals.data
     clicks, expected, closest = neighbour_clicks(
         signals.graph,
-        signals.clicks,
-        signals.expected_clicks,
+        data.clicks,
+        data.expected_clicks,
         neighbours.other,
         neighbours.similarity,
-        signals.observations.documents,
+        data.observations.documents,
     )
-    return NeighbourClicks(clicks, expected, (clicks + signals.mean_rate) / (expected + 1.0), closest)
+    return NeighbourClicks(clicks, expected, (clicks + data.mean_rate) / (expected + 1.0), closest)
 
 
 def by_similar_documents(signals: Signals) -> NeighbourClicks:
     """Similar documents clicked for the same query, beside the probability that each would be if relevant."""
-    similar = signals.similarity.similar_documents
-    clicks, expected, closest = similar_document_clicks(
-        signals.graph,
-        signals.clicked,
-        1 - np.exp(-signals.expected_clicks),
-        similar.other,
-        similar.similarity,
-        signals.observations.documents,
-    )
-    return NeighbourClicks(clicks, expected, clicks / (expected + SIMILAR_PRIOR), closest)
+    own = signals.data.similar
+    rate = own.clicks / (own.expected_clicks + SIMILAR_PRIOR)
+    return NeighbourClicks(own.clicks, own.expected_clicks, rate, own.closest)
 
 
 def by_similar_documents_of_similar_queries(signals: Signals, neighbours: Neighbours) -> NeighbourClicks:
     """`by_similar_documents` of the same document for neighbours of the query."""
-    own = by_similar_documents(signals)
+    own = signals.data.similar
     clicks, expected, closest = neighbour_clicks(
         signals.graph,
         own.clicks.astype(np.float64),
@@ -199,7 +175,7 @@ def by_similar_documents_of_similar_queries(signals: Signals, neighbours: Neighb
 
 def by_all_queries(signals: Signals, vectors: csr_array) -> NeighbourClicks:
     """Clicks on the document by all queries of other folds, weighted by cosine. `closest` is not computed."""
-    observations = signals.observations
+    data, observations = signals.data, signals.observations
     order = np.argsort(observations.document, kind="stable")
     starts = np.searchsorted(observations.document[order], np.arange(observations.documents + 1))
     clicks, expected = map(
@@ -208,25 +184,21 @@ def by_all_queries(signals: Signals, vectors: csr_array) -> NeighbourClicks:
             starts,
             order,
             observations.query,
-            signals.clicks,
-            signals.expected_clicks,
-            signals.fold,
+            data.clicks,
+            data.expected_clicks,
+            data.fold,
             csr_arrays(vectors),
             vectors.shape[1],
         ),
     )
-    rate = (clicks + GROUP_PRIOR * signals.mean_rate) / (expected + GROUP_PRIOR)
+    rate = (clicks + GROUP_PRIOR * data.mean_rate) / (expected + GROUP_PRIOR)
     return NeighbourClicks(clicks, expected, rate, np.zeros(0))
 
 
-def folds(observations: Observations) -> NDArray[np.int64]:
-    """The fold of each pair."""
-    return np.random.default_rng(0).integers(0, FOLDS, len(observations))
-
-
-def _of_other_folds(observations: Observations, values: Floats, fold: NDArray[np.int64]) -> Floats:
+def _of_other_folds(data: ClickData, values: Floats) -> Floats:
     """For each pair, the sum of the values of its document's pairs in other folds."""
-    owner = observations.document.astype(np.int64) * FOLDS + fold
+    observations = data.observations
+    owner = observations.document.astype(np.int64) * FOLDS + data.fold
     of_fold = np.bincount(owner, weights=values, minlength=observations.documents * FOLDS)
     return _remainder(observations.sum_by_document(values)[observations.document] - of_fold[owner])
 

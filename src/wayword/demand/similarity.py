@@ -1,6 +1,7 @@
 """Similarity: which queries and which documents resemble each other by text and by results, independent of clicks."""
 
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -10,7 +11,7 @@ from scipy.sparse import csr_array
 
 from wayword.demand.observations import Observations
 from wayword.demand.text_match import TextMatch
-from wayword.numba_jit import compiled
+from wayword.numba_jit import compiled, subroutine
 
 CsrArrays = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]
 """A sparse matrix as compiled code takes it: row starts, columns, values."""
@@ -22,6 +23,10 @@ TOP_RESULTS = 3
 """Queries that share one of this many first results form a group."""
 LONGEST_PREFIX = 8
 """Number of first words, at most, that form a group of the queries that start with them."""
+SPANS = 8
+"""Parts of the rows for each thread."""
+MOST_COMPARED = 20_000
+"""About this many other rows are compared with a row: those that share its rarest columns."""
 LARGEST_GROUP = 20_000
 """Larger groups are ignored: they carry little information and take long to process."""
 
@@ -34,10 +39,19 @@ class Neighbours:
     similarity: NDArray[np.float32]
 
     @classmethod
-    def of(cls, vectors: csr_array) -> "Neighbours":
+    def of(cls, vectors: csr_array, *, threads: int = 1) -> "Neighbours":
         """Find the nearest rows by cosine."""
         unit = _unit(vectors)
-        return cls(*_nearest(csr_arrays(unit), csr_arrays(csr_array(unit.T)), NEIGHBOURS))
+        rows, columns, size = csr_arrays(unit), csr_arrays(csr_array(unit.T)), unit.shape[0]
+        found = cls(np.full((size, NEIGHBOURS), -1, np.int32), np.zeros((size, NEIGHBOURS), np.float32))
+        bounds = np.linspace(0, size, threads * SPANS + 1).astype(int).tolist() if threads > 1 else [0, size]
+
+        def fill(span: tuple[int, int]) -> None:
+            _nearest(span, rows, columns, found.other, found.similarity)
+
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(fill, pairwise(bounds)))
+        return found
 
 
 @dataclass(frozen=True)
@@ -60,7 +74,13 @@ class Similarity:
 
     @classmethod
     def of(
-        cls, texts: Sequence[str], names: Sequence[str], titles: Sequence[str], observations: Observations
+        cls,
+        texts: Sequence[str],
+        names: Sequence[str],
+        titles: Sequence[str],
+        observations: Observations,
+        *,
+        threads: int = 1,
     ) -> "Similarity":
         """`names` and `titles` are those of the documents; an unknown title is empty.
 
@@ -79,9 +99,9 @@ class Similarity:
             },
             page_vectors,
             word_vectors,
-            Neighbours.of(page_vectors),
-            Neighbours.of(word_vectors),
-            Neighbours.of(csr_array(first.T)),
+            Neighbours.of(page_vectors, threads=threads),
+            Neighbours.of(word_vectors, threads=threads),
+            Neighbours.of(csr_array(first.T), threads=threads),
             np.fromiter(map(len, words), np.int64, len(words)),
             TextMatch.of(texts, names, titles, observations),
         )
@@ -137,23 +157,53 @@ def _unit(vectors: csr_array) -> csr_array:
 
 def csr_arrays(matrix: csr_array) -> CsrArrays:
     """The three arrays of a matrix, in the types that compiled code expects."""
-    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float64)
+    indptr, indices, data = matrix.indptr, matrix.indices, matrix.data
+    return (
+        indptr.astype(np.int64),
+        indices.astype(np.int32, copy=False),
+        data.astype(np.float64, copy=False),
+    )
+
+
+@subroutine
+def _largest_used(columns: NDArray[np.int32], starts: NDArray[np.int64]) -> int:
+    """The size of the largest columns that are used for a row: at most `LARGEST_GROUP`; and smaller ones come first,
+    until they have more than `MOST_COMPARED` entries together."""
+    largest, total = np.int64(0), np.int64(0)
+    while total <= MOST_COMPARED:
+        following, together = np.int64(LARGEST_GROUP + 1), np.int64(0)
+        for column in columns:  # the next larger size, and how many entries the columns of this size have
+            size = starts[column + 1] - starts[column]
+            if largest < size < following:
+                following, together = size, size
+            elif size == following:
+                together += size
+        if following > LARGEST_GROUP:
+            return LARGEST_GROUP
+        if largest > 0 and total + together > MOST_COMPARED:
+            break
+        largest, total = following, total + together
+    return int(largest)
 
 
 @compiled
 def _nearest(
-    rows: CsrArrays, columns: CsrArrays, count: int
-) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """The `count` other rows of largest inner product with each row, best first, ties by number."""
+    span: tuple[int, int],
+    rows: CsrArrays,
+    columns: CsrArrays,
+    other: NDArray[np.int32],
+    similarity: NDArray[np.float32],
+) -> None:
+    """Fill in the other rows of largest inner product with each row of a span, best first, ties by number."""
     starts, column, value = rows
     column_starts, column_row, column_value = columns
-    size = len(starts) - 1
-    other, similarity = np.full((size, count), -1, np.int32), np.zeros((size, count), np.float32)
+    size, count = other.shape
     total, touched = np.zeros(size), np.empty(size, np.int32)
-    for row in range(size):
+    for row in range(span[0], span[1]):
         found = 0
+        largest = _largest_used(column[starts[row] : starts[row + 1]], column_starts)
         for i in range(starts[row], starts[row + 1]):
-            if column_starts[column[i] + 1] - column_starts[column[i]] > LARGEST_GROUP:
+            if column_starts[column[i] + 1] - column_starts[column[i]] > largest:
                 continue
             for j in range(column_starts[column[i]], column_starts[column[i] + 1]):
                 to = column_row[j]
@@ -179,4 +229,3 @@ def _nearest(
                 similarity[row, place], other[row, place] = similarity[row, place - 1], other[row, place - 1]
                 place -= 1
             similarity[row, place], other[row, place] = near, to
-    return other, similarity

@@ -5,6 +5,7 @@ own utility: what its page is worth to those who issue it.
 """
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -26,6 +27,8 @@ from wayword.store.stage import (
 )
 from wayword.utility import VARIANTS
 
+SCRATCH = "features-"
+"""Beginning of the name of the folder that holds features while they are needed."""
 LEAST = 0.002
 """A document is left out of a query's demand if it is this improbable beside one that is surely wanted."""
 
@@ -38,11 +41,19 @@ def write(out: Path, at: Folders, config: DemandConfig, variant: str, progress: 
             fetch(engine, at["acceptance"], "intended")
         data = read(engine, variant, intended="acceptance" in at)
     clicks = data.clicks_of("retriever", "ranker")
-    observations = Observations.of(data.exposures, clicks, max_pairs=config.max_pairs)
+    observations = Observations.of(data.exposures, clicks)
     if VARIANTS[variant].whole:
         learned = from_judgments(data, observations)
     else:
-        learned = from_clicks(data, observations, seed=config.seed, threads=threads(), progress=progress)
+        with TemporaryDirectory(prefix=SCRATCH, dir=out) as folder:
+            learned = from_clicks(
+                data,
+                observations,
+                folder=Path(folder),
+                seed=config.seed,
+                threads=threads(),
+                progress=progress,
+            )
     progress.advance(STEPS - 1, STEPS)
     WeightedRows.from_matrix(csr_array(data.exposures.T)).save(out, EXPOSURE)
     kept = save(out, observations, learned)

@@ -108,19 +108,20 @@ class TextMatch:
         )
 
 
-def title_match(text: TextMatch, observations: Observations) -> TitleMatch:
-    """Compare the query and the title of each pair."""
+def title_match(text: TextMatch, observations: Observations, first_document: int = 0) -> TitleMatch:
+    """Compare the query and the title of each pair, whose documents are numbered from `first_document`."""
+    document = observations.document + np.int32(first_document)
     columns = _match_titles(
-        observations.query, observations.document, text.queries.indexed, text.titles.indexed, text.rarity
+        observations.query, document, text.queries.indexed, text.titles.indexed, text.rarity
     )
     return TitleMatch(*columns)
 
 
-def name_match(text: TextMatch, observations: Observations) -> NameMatch:
-    """Compare the query, the document's name and the name of the first result of each pair."""
+def name_match(text: TextMatch, observations: Observations, first_document: int = 0) -> NameMatch:
+    """Compare the query, the document's name and the name of the first result of each pair; see `title_match`."""
     columns = _match_names(
         observations.query,
-        observations.document,
+        observations.document + np.int32(first_document),
         text.first,
         text.queries.indexed,
         text.names.indexed,

@@ -20,7 +20,7 @@ from wayword.numba_jit import compiled, subroutine
 
 FOLDS, EPOCHS = 4, 2
 SAMPLE = 500_000
-"""About this many unclicked pairs are learned from."""
+"""About this many clicked pairs, and as many others, are learned from."""
 STEP = 0.2
 MANY = 30
 """A pair with more weights than this moves each of them less, because their changes add up."""
@@ -53,7 +53,7 @@ def log_odds(
     clicked = clicks > 0
     rng = np.random.default_rng(seed)
     examination = observations.examination(query_rate)
-    rows, weight = sample_pairs(observations, clicked, examination, rng, unclicked=SAMPLE)
+    rows, weight = sample_pairs(observations, clicked, examination, rng, most=SAMPLE)
     if not clicked[rows].any():
         return np.zeros(len(observations))
     fold = rng.integers(0, FOLDS, len(observations))
@@ -98,7 +98,8 @@ def train(
     `rows` are the sampled pairs, `weight` their importance weights.
     """
     first = orders[0]
-    share = float(np.clip(clicked[rows[first]].sum() / max(weight[first].sum(), 1.0), 1e-6, 0.5))
+    clicks = weight[first][clicked[rows[first]]].sum()
+    share = float(np.clip(clicks / max(weight[first].sum(), 1.0), 1e-6, 0.5))
     base = float(np.log(share / (1 - share)))
     weights, squares = np.zeros(1 << BITS, np.float32), np.ones(1 << BITS, np.float32)
     frequency = _frequencies(rows[first], pairs)
@@ -216,7 +217,7 @@ def _train_pass(
         row = rows[at]
         places = _places(row, pairs, buffers)
         share = 1 / (1 + np.exp(-_score(places, base, weights)))
-        slope = share - 1
+        slope = (share - 1) * importance[at]
         if not clicked[row]:
             e = examination[row]
             slope = e * share * (1 - share) / max(1 - e * share, 1e-9) * importance[at]

@@ -26,7 +26,7 @@ It assumes that the rank at which a result is shown has nothing to do with what 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from wayword.engines import Engine
+from wayword.engines import Engine, totals
 from wayword.propensity.identifiability import CLICKED_SEARCHES, ENOUGH_SEARCHES
 from wayword.utility import Measure, first_propensity
 
@@ -117,15 +117,16 @@ def _expected(engine: Engine) -> None:
         FROM shown_ranks WHERE split <> 'test' GROUP BY query, document
         """,
     )
-    engine.step("mean_relevance", "SELECT sum(clicks) / sum(p) AS relevance FROM shown_elsewhere")
+    shown = totals(engine, "shown_elsewhere", "query, document", by="query", clicks="clicks", p="p")
+    mean = shown["clicks"] / shown["p"] if shown["clicks"] and shown["p"] else 0.0
     engine.step(
         "guessed_relevance",
         """SELECT r.query, r.document, r.p,
-                   (coalesce(e.clicks, 0) + :shrinkage * coalesce(m.relevance, 0)) / (coalesce(e.p, 0) + :shrinkage)
-                   AS guess
-            FROM pairs_shown AS r CROSS JOIN mean_relevance AS m
-            LEFT JOIN shown_elsewhere AS e ON e.query = r.query AND e.document = r.document""",
-        shrinkage=SHRINKAGE,
+                  (coalesce(e.clicks, 0) + :shrinkage * :mean) / (coalesce(e.p, 0) + :shrinkage) AS guess
+           FROM pairs_shown AS r
+           LEFT JOIN shown_elsewhere AS e ON e.query = r.query AND e.document = r.document""",
+        shrinkage=float(SHRINKAGE),
+        mean=mean,
     )
     engine.step(
         "counted",

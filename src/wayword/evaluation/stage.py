@@ -2,6 +2,7 @@
 sessions for several kinds of people; and, in a simulated world, the recall of the candidate sources."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -63,6 +64,8 @@ from wayword.store.stage import (
 )
 from wayword.utility import CUTOFFS, DEEPEST, Measure
 
+BATCH = 1 << 13
+"""Number of contexts for which lists are asked at once."""
 POPULAR, EXPECTED, CEILING = "popular", "expected", "ceiling"
 
 
@@ -123,14 +126,15 @@ def write(
     with tables_in(out) as engine:
         fetch_numbered(engine, at)
         leave_out_unavailable(engine, at)
+        choose_tested(engine, config.evaluation.searches)
         numbers = contexts_tested(engine)
         typed = contexts_stage.load(at["contexts"]).take(pa.array(numbers))
         lists: dict[str, dict[str, Candidates]] = {mode: {} for mode in MODES}
         wide = {}
         for done, (name, policy) in enumerate(policies.items(), start=1):
             longer = isinstance(policy, PrefixFiltered) or name == EXPECTED
-            wide[name] = policy.complete(
-                typed, max(DEEPEST, config.retriever.candidates) if longer else DEEPEST
+            wide[name] = in_batches(
+                policy, typed, max(DEEPEST, config.retriever.candidates) if longer else DEEPEST
             )
             for mode, shown in _in_modes(policy, wide[name], typed).items():
                 lists[mode][name] = shown
@@ -240,17 +244,27 @@ def _doubly_robust(
         return {}
     found = {}
     with doubly_robust.pooled_clicks(engine):
+        choose_tested(engine, config.evaluation.searches)
         numbers = contexts_tested(engine)
         typed = contexts_stage.load(at["contexts"]).take(pa.array(numbers))
         for mode in MODES:
             lists = {
-                name: policy.complete(typed, DEEPEST, mode=mode).top(DEEPEST)
+                name: in_batches(policy, typed, DEEPEST, mode).top(DEEPEST)
                 for name, policy in policies.items()
             }
             outcome = outcomes(engine, lists, None, numbers, measure, whole_lists=False)
             centred = control_variate.deviations(engine, config.prefixes)
             found[mode] = estimate(outcome, config.evaluation, centred=centred, estimator=DOUBLY_ROBUST)
     return found
+
+
+def in_batches(policy: Policy, contexts: pa.Table, k: int, mode: str = ANY) -> Candidates:
+    """The lists of a policy, asked for some contexts at a time: those of short texts have many intended queries."""
+    parts = []
+    for first in range(0, contexts.num_rows, BATCH):
+        found = policy.complete(contexts.slice(first, BATCH), k, mode=mode)
+        parts.append(replace(found, context=found.context + np.int32(first)))
+    return Candidates.concatenate(parts)
 
 
 def _candidates(
@@ -274,7 +288,7 @@ def _in_mode(policy: Policy, wide: Candidates, typed: pa.Table, mode: str) -> Ca
     """The list of a policy in a mode, derived from its long list where possible."""
     if isinstance(policy, PrefixFiltered):
         return wide if mode == ANY else filter_by_prefix(wide, typed, policy.texts)
-    return wide if mode == ANY else policy.complete(typed, DEEPEST, mode=mode)
+    return wide if mode == ANY else in_batches(policy, typed, DEEPEST, mode)
 
 
 def _recalls(wide: dict[str, Candidates], best: Candidates) -> dict[str, float]:
@@ -401,6 +415,24 @@ def available_searches(engine: Engine) -> int:
         "SELECT count(*) AS n FROM numbered_searches WHERE split = 'test' AND query IN (SELECT query FROM rankings)"
     )
     return int(found["n"][0].as_py())
+
+
+def choose_tested(engine: Engine, most: int) -> None:
+    """Leave out the contexts of all but `most` test searches with a click, chosen by md5 (0: none is left out)."""
+    if not most:
+        return
+    engine.step(
+        "tested",
+        f"""SELECT search FROM numbered_searches AS s WHERE s.split = 'test'
+              AND EXISTS (SELECT 1 FROM numbered_clicks AS c WHERE c.search = s.search)
+            ORDER BY md5(search_id), search LIMIT {int(most)}""",
+    )
+    engine.step(
+        "instances",
+        """SELECT i.* FROM instances AS i WHERE i.split <> 'test'
+             OR EXISTS (SELECT 1 FROM tested AS t WHERE t.search = i.search)
+             OR NOT EXISTS (SELECT 1 FROM numbered_clicks AS c WHERE c.search = i.search)""",
+    )
 
 
 def contexts_tested(engine: Engine) -> NDArray[np.int32]:

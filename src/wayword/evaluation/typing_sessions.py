@@ -97,12 +97,13 @@ class Sessions:
         cls, engine: Engine, texts: Sequence[str], schema: pa.Schema, measure: Measure, most: int
     ) -> "Sessions":
         """Choose at most `most` test searches by md5. Needs the numbered log, `rankings` and `propensity`."""
-        engine.step(
+        engine.number(
             "sessions",
-            f"""SELECT row_number() OVER (ORDER BY search) - 1 AS place, search, query FROM (
-                  SELECT search, query FROM numbered_searches
-                  WHERE split = 'test' AND query IN (SELECT query FROM rankings)
-                  ORDER BY md5(search_id), search LIMIT {int(most)}) AS chosen""",
+            f"""SELECT search, query FROM numbered_searches
+                WHERE split = 'test' AND query IN (SELECT query FROM rankings)
+                ORDER BY md5(search_id), search LIMIT {int(most)}""",
+            "place",
+            "search",
         )
         engine.step(
             "represented",
@@ -293,9 +294,10 @@ def curve(
     points = []
     texts = [model.retriever.texts[query] for query in np.unique(sessions.intended).tolist()]
     length = float(sessions.keystrokes.length.sum())
+    remembering = model.remembering()
     for value in VALUES:
         policy = policy_of(value, texts) if policy_of else None
-        policy = policy or with_survival(replace(model, keystroke_value=value), texts)
+        policy = policy or with_survival(replace(remembering, keystroke_value=value), texts)
         replay = Shown.of(engine, sessions, policy, model, measure, mode).replay(sessions, model)
         points.append(
             {

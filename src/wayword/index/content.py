@@ -1,6 +1,7 @@
 """Index content in memory, and how it is saved."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,6 +27,8 @@ from wayword.request import MODES
 from wayword.store.stage import Report
 from wayword.store.strings import Strings
 
+AT_ONCE = 2
+"""Number of batches that are made at once."""
 BATCH = 4096
 ServedPolicy = ListPolicy | Expected
 
@@ -128,11 +131,22 @@ class Content:
 
 
 def _lists(policy: ServedPolicy, contexts: pa.Table, kept: int, progress: Progress) -> Lists:
-    """The lists of all contexts, mode after mode. Each batch runs through all modes in turn, so it is matched once."""
-    parts: dict[str, list[Lists]] = {mode: [] for mode in MODES}
-    for first in range(0, contexts.num_rows, BATCH):
+    """The lists of all contexts, mode after mode. Some batches are made at once: what one of them does in Python, the
+    compiled parts of others do not wait for."""
+
+    def make(first: int) -> list[Lists]:
         part = contexts.slice(first, BATCH)
-        for mode, of_mode in parts.items():
-            of_mode.append(Lists.of(policy.complete(part, kept, mode=mode), part.num_rows))
-        progress.advance(first + part.num_rows, contexts.num_rows)
-    return Lists.joined([part for mode in MODES for part in parts[mode]])
+        if isinstance(policy, ListPolicy):
+            found = policy.complete_in_modes(part, kept, MODES)
+        else:
+            found = [policy.complete(part, kept, mode=mode) for mode in MODES]
+        return [Lists.of(candidates, part.num_rows) for candidates in found]
+
+    firsts = range(0, contexts.num_rows, BATCH)
+    made: list[list[Lists]] = []
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        parts = map(make, firsts) if len(firsts) < AT_ONCE else pool.map(make, firsts)
+        for first, of_modes in zip(firsts, parts, strict=True):
+            made.append(of_modes)
+            progress.advance(min(first + BATCH, contexts.num_rows), contexts.num_rows)
+    return Lists.joined([one[number] for number in range(len(MODES)) for one in made])

@@ -13,6 +13,9 @@ from wayword.engines import Engine, uniform
 from wayword.errors import LogError
 from wayword.text import cut_ends
 
+AT_ONCE = 1 << 16
+"""Number of texts that are cut at once: texts and cuts as Python objects take much memory."""
+
 
 def table_of_cuts(texts: Sequence[str], config: PrefixConfig) -> pa.Table:
     """Every admissible cut of every text: text, cut (0-based), cuts (number of cuts of the text), prefix.
@@ -20,6 +23,11 @@ def table_of_cuts(texts: Sequence[str], config: PrefixConfig) -> pa.Table:
     >>> table_of_cuts(["tv"], PrefixConfig()).to_pylist()
     [{'text': 'tv', 'cut': 0, 'cuts': 1, 'prefix': 't'}]
     """
+    parts = [_cuts_of(texts[first : first + AT_ONCE], config) for first in range(0, len(texts), AT_ONCE)]
+    return pa.concat_tables([_cuts_of([], config), *parts])
+
+
+def _cuts_of(texts: Sequence[str], config: PrefixConfig) -> pa.Table:
     ends_of = [(text, cut_ends(text, start=config.start, min_chars=config.min_chars)) for text in texts]
     return pa.table(
         {
@@ -53,7 +61,7 @@ def build(engine: Engine, config: PrefixConfig, context: Sequence[str]) -> dict[
         JOIN passes AS p ON p.pass = 0 OR s.split = 'retriever'
         JOIN (SELECT DISTINCT text, cuts FROM cuts) AS n ON n.text = s.text
         WHERE s.prefix IS NULL AND NOT s.untyped
-          AND (s.split <> 'retriever' OR s.search IN (SELECT search FROM numbered_clicks))
+          AND (s.split <> 'retriever' OR EXISTS (SELECT 1 FROM numbered_clicks AS c WHERE c.search = s.search))
         """,
         seed=str(config.seed),
     )
@@ -70,12 +78,18 @@ def build(engine: Engine, config: PrefixConfig, context: Sequence[str]) -> dict[
         """,
     )
     named = "".join(f", {engine.quote(name)}" for name in context)
+    quoted = [engine.quote(name) for name in context]
+    order = ", ".join(f"{name} NULLS LAST" for name in ("prefix", *quoted))
+    engine.number("distinct_contexts", f"SELECT DISTINCT prefix {named} FROM typed_by", "context", order)
     engine.step(
-        "placed_contexts",
-        f"""SELECT *, CAST(dense_rank() OVER (ORDER BY prefix {named}) - 1 AS INTEGER) AS context FROM typed_by""",
+        "contexts", f"SELECT CAST(context AS INTEGER) AS context, prefix {named} FROM distinct_contexts"
     )
-    engine.step("instances", "SELECT search, split, pass, context FROM placed_contexts")
-    engine.step("contexts", f"SELECT DISTINCT context, prefix {named} FROM placed_contexts")
+    same = " AND ".join(f"(t.{n} = c.{n} OR (t.{n} IS NULL AND c.{n} IS NULL))" for n in quoted)
+    engine.step(
+        "instances",
+        f"""SELECT t.search, t.split, t.pass, c.context FROM typed_by AS t
+            JOIN contexts AS c ON c.prefix = t.prefix {"AND" if same else ""} {same}""",
+    )
     return _report(engine)
 
 
@@ -84,8 +98,8 @@ def _report(engine: Engine) -> dict[str, int]:
         """
         SELECT (SELECT count(*) FROM contexts) AS contexts, (SELECT count(*) FROM instances) AS instances,
                (SELECT count(*) FROM numbered_searches AS s
-                WHERE (s.split <> 'retriever' OR s.search IN (SELECT search FROM numbered_clicks))
-                  AND s.search NOT IN (SELECT search FROM instances)) AS dropped
+                WHERE (s.split <> 'retriever' OR EXISTS (SELECT 1 FROM numbered_clicks AS c WHERE c.search = s.search))
+                  AND NOT EXISTS (SELECT 1 FROM instances AS i WHERE i.search = s.search)) AS dropped
         """
     ).to_pylist()[0]
     if not counts["instances"]:

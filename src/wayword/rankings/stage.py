@@ -71,7 +71,7 @@ def write(
         ):
             tables.save(engine, out, name, order)
     return {
-        **{name: tables.read(out, name).num_rows for name in ("queries", "documents", "rankings")},
+        **{name: tables.rows(out, name) for name in ("queries", "documents", "rankings")},
         **report,
         **asked,
     }

@@ -125,10 +125,10 @@ def number(engine: Engine, titles: pa.Table | None) -> None:
         """,
     )
     _display_forms(engine)
-    engine.step(
-        "queries",
+    engine.number(
+        "numbered_queries",
         """
-        SELECT CAST(row_number() OVER (ORDER BY t.text) - 1 AS INTEGER) AS query, t.text, min(t.raw) AS raw,
+        SELECT t.text, min(t.raw) AS raw,
                CASE WHEN count(t.raw) > 0 THEN coalesce(min(d.spelling), t.text) END AS shown,
                count(t.raw) > 0 AS ranked
         FROM (SELECT text, raw FROM answering
@@ -136,19 +136,29 @@ def number(engine: Engine, titles: pa.Table | None) -> None:
         LEFT JOIN displayed AS d ON d.text = t.text
         GROUP BY t.text
         """,
+        "query",
+        "text",
+    )
+    engine.step(
+        "queries", "SELECT CAST(query AS INTEGER) AS query, text, raw, shown, ranked FROM numbered_queries"
     )
     engine.load(
         "titles", titles.rename_columns({"document": "document_id"}) if titles is not None else _NO_TITLES
     )
-    engine.step(
-        "documents",
+    engine.number(
+        "numbered_documents",
         """
-        SELECT CAST(row_number() OVER (ORDER BY d.document_id) - 1 AS INTEGER) AS document, d.document_id,
-               t.title
+        SELECT d.document_id, t.title
         FROM (SELECT DISTINCT document_id FROM ranked) AS d
         LEFT JOIN (SELECT document_id, min(nullif(title, '')) AS title FROM titles GROUP BY document_id) AS t
         ON t.document_id = d.document_id
         """,
+        "document",
+        "document_id",
+    )
+    engine.step(
+        "documents",
+        "SELECT CAST(document AS INTEGER) AS document, document_id, title FROM numbered_documents",
     )
     engine.step(
         "rankings",
@@ -202,7 +212,8 @@ def join_log(engine: Engine, rules: MismatchRules, *, source: str) -> dict[str, 
         "numbered_searches",
         """
         SELECT s.*, q.query FROM searches AS s JOIN queries AS q ON q.text = s.text
-        WHERE s.search IN (SELECT search FROM kept) OR s.search NOT IN (SELECT search FROM clicks)
+        WHERE EXISTS (SELECT 1 FROM kept AS k WHERE k.search = s.search)
+           OR NOT EXISTS (SELECT 1 FROM clicks AS c WHERE c.search = s.search)
         """,
     )
     return {**unknown, **drift}

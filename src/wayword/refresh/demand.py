@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_array
 
-from wayword.config import DemandConfig
 from wayword.demand.artefact import EXPOSURE, RELEVANCE
 from wayword.demand.learning import from_relevance, shrinkage_of
 from wayword.demand.new_pairs import relevance_of_new_pairs
@@ -25,7 +24,7 @@ from wayword.store.compressed_rows import WeightedRows
 from wayword.store.stage import Folders, Report
 
 
-def write(out: Path, at: Folders, before: Folders, config: DemandConfig, variant: str) -> Report:
+def write(out: Path, at: Folders, before: Folders, variant: str) -> Report:
     """Fill `out` like the stage `demand`, without what chooses settings."""
     with tables_in(out) as engine:
         fetch_numbered(engine, at)
@@ -33,7 +32,7 @@ def write(out: Path, at: Folders, before: Folders, config: DemandConfig, variant
             fetch(engine, at["acceptance"], "intended")
         data = read(engine, variant, intended="acceptance" in at)
     clicks = data.clicks_of("retriever", "ranker")
-    observations = Observations.of(data.exposures, clicks, max_pairs=config.max_pairs)
+    observations = Observations.of(data.exposures, clicks)
     earlier, known = _known_relevance(at, before, observations)
     relevance = relevance_of_new_pairs(observations, earlier, known)
     learned = from_relevance(data, observations, relevance, shrinkage_of(report_of(before["demand"])))

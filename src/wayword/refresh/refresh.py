@@ -276,7 +276,7 @@ def stages(
         **_availability(before, follows()),
         "demand": Stage(
             follows("demand"),
-            lambda new, at: demand.write(new, at, before, settings.demand, "unbiased"),
+            lambda new, at: demand.write(new, at, before, "unbiased"),
             after=supplied,
         ),
         "completion": Stage(

@@ -24,6 +24,7 @@ from wayword.index.overrides import Overrides
 from wayword.logs.contexts import PREFIX
 from wayword.request import ANY
 from wayword.serving.completer import Served
+from wayword.store.stage import threads
 from wayword.text import normalise
 
 
@@ -45,6 +46,7 @@ class ServedPolicy:
     texts: Sequence[str]
     """The queries of the workspace, sorted."""
     _numbers: dict[str, int] = field(default_factory=dict, repr=False)
+    _remembering: dict[str, ListPolicy] = field(default_factory=dict, repr=False)
 
     @classmethod
     def open(cls, folder: Path, texts: Sequence[str]) -> "ServedPolicy":
@@ -80,9 +82,11 @@ class ServedPolicy:
         policy = self.served.index.policy
         if not isinstance(policy, ListPolicy):
             return None
-        return _WithoutHidden(
-            with_survival(replace(policy, keystroke_value=value), queries), self.served.hidden
-        )
+        if not self._remembering:
+            parallel = policy.retriever.with_threads(threads())
+            self._remembering["policy"] = replace(policy, retriever=parallel).remembering()
+        changed = replace(self._remembering["policy"], keystroke_value=value)
+        return _WithoutHidden(with_survival(changed, queries), self.served.hidden)
 
     def _values(self, contexts: pa.Table) -> list[dict[str, Any]]:
         """The known values of the informative context columns of each row."""

@@ -1,7 +1,6 @@
 """Imports files of any known format as a log: finds the files and the format, and lets the importer write the log."""
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +17,8 @@ from wayword.logs.importers.records import Records
 from wayword.logs.importers.sources import Source
 from wayword.progress import Progress
 from wayword.store import disk
+from wayword.store import memory as memory_limit
 
-_UNITS = {"K": 1, "M": 2, "G": 3, "T": 4}
 ENGINE_SHARE = 0.6
 """The share of `memory` that DuckDB may fill; it needs more beside its buffers, and so does Python."""
 
@@ -190,8 +189,8 @@ def _check(
             raise WaywordError(
                 f"Found the weight {action}={weight}; expected a positive number, such as purchase=5."
             )
-    if memory is not None and not re.fullmatch(r"[1-9]\d*[KMGT]i?B", memory):
-        raise WaywordError(f"Found memory = {memory!r}; expected so many bytes, such as 2GB.")
+    if memory is not None:
+        memory_limit.parse(memory)
     if not 0 <= unreadable <= 1:
         raise WaywordError(f"Found unreadable = {unreadable}; expected a share from 0 to 1.")
 
@@ -204,9 +203,7 @@ def _limit(memory: str | None) -> str | None:
     """
     if memory is None:
         return None
-    number, unit, binary = re.fullmatch(r"(\d+)([KMGT])(i?)B", memory).groups()  # type: ignore[union-attr]
-    size = int(number) * (1024 if binary else 1000) ** _UNITS[unit]
-    return f"{int(size * ENGINE_SHARE) // 1000}KB"
+    return f"{int(memory_limit.parse(memory) * ENGINE_SHARE) // 1000}KB"
 
 
 def _check_options(chosen: Format, mapping: Mapping[str, str], weights: Mapping[str, float]) -> None:
