@@ -341,7 +341,9 @@ def has_typed_words(typed: Any, begin: Any, end: Any, code: Any, first: Any, las
             same = 0
             while same < length and code[at + same] == typed[word + same]:
                 same += 1
-            found = same == length and not (short and at > first and at + length < last and code[at + length] != SPACE)
+            found = same == length and not (
+                short and at > first and at + length < last and code[at + length] != SPACE
+            )
             while at < last and code[at] != SPACE:
                 at += 1
             at += 1
