@@ -254,7 +254,6 @@ def test_what_is_remembered_serves_other_keystroke_values(mode: str, policy: Lis
         assert lists(kept, texts, mode=mode) == lists(fresh, texts, mode=mode)
 
 
-
 @pytest.mark.parametrize("mode", MODES)
 def test_no_single_change_to_a_list_is_worth_more(mode: str, policy: ListPolicy, slow: Slow) -> None:
     """Leaving one out, or another in its place, gains no more than what may be given to queries that are searched more:
