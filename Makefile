@@ -49,7 +49,7 @@ $(UV): requirements-uv.lock
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info[:2] not in ((3, 11), (3, 12)))" || \
 	  { echo "Wayword needs Python 3.11 or 3.12; $(PYTHON) is another. Try: make PYTHON=python3.12 ..."; exit 1; }
 	test -x $(BIN)/python || $(UV) venv --quiet --python $(PYTHON) .venv
-	$(UV) pip sync --quiet --require-hashes --python $(BIN)/python requirements.lock
+	$(UV) pip sync --quiet --compile-bytecode --require-hashes --python $(BIN)/python requirements.lock
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	touch $@
 

@@ -49,7 +49,7 @@ AXES = {
     "clicks": (100_000, 300_000, 1_000_000),
     "debian": (),
 }
-SMALLEST = 0.5
+SMALLEST = 0.05
 """Of a stage that takes fewer seconds, growth says nothing."""
 
 

@@ -17,7 +17,12 @@ from wayword.completion.acceptance import FEATURES, PRIOR
 from wayword.logs.checks import LOG_CHECKS, SEARCH_CHECKS
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "examples").rglob("*.md")),
+]
 COMMANDS = (
     "simulate",
     "check",

@@ -304,7 +304,7 @@ def run(
     place = shlex.quote(str(out))
     typer.echo(
         f"The workspace is {out}. Next: wayword evaluate {place}, or as a page: "
-        f"wayword report {place} --out report.html",
+        f"wayword report {place} --out report.html. Over HTTP: wayword serve {place}",
         err=True,
     )
 

@@ -33,7 +33,7 @@ class FeatureBlocks:
 
     rows: list[NDArray[np.int64]]
     stored: list[NDArray[np.floating] | Path]
-    block: NDArray[np.int16]
+    block: NDArray[np.int32]
 
     @classmethod
     def of(
@@ -45,7 +45,7 @@ class FeatureBlocks:
         if len(parts) < 2 or len(data.observations) <= pairs:
             matrix = feature_matrix(Signals.of(data), dtype=np.float16, threads=threads)
             return cls.in_memory(matrix)
-        number = np.zeros(len(data.observations), np.int16)
+        number = np.zeros(len(data.observations), np.int32)
 
         def compute(block: int) -> tuple[NDArray[np.int64], Path]:
             rows = parts[block]
@@ -62,7 +62,7 @@ class FeatureBlocks:
     @classmethod
     def in_memory(cls, matrix: NDArray[np.floating]) -> "FeatureBlocks":
         """One block."""
-        return cls([np.arange(len(matrix))], [matrix], np.zeros(len(matrix), np.int16))
+        return cls([np.arange(len(matrix))], [matrix], np.zeros(len(matrix), np.int32))
 
     def __len__(self) -> int:
         return len(self.block)

@@ -35,6 +35,12 @@ def read(folder: Path, name: str, *columns: str) -> pa.Table:
     return pq.read_table(folder / f"{name}.parquet", columns=list(columns) or None, memory_map=True)
 
 
+def schema(folder: Path, name: str) -> pa.Schema:
+    """Names and types of the columns of a table written by `save`."""
+    kept = Kept.of(folder / f"{name}.parquet")
+    return kept.columns if kept else pq.read_schema(folder / f"{name}.parquet", memory_map=True)
+
+
 def fetch_columns(engine: Engine, folder: Path, name: str, *columns: str) -> None:
     """Load some columns of a table into an engine; one that is kept has them all."""
     if Kept.of(folder / f"{name}.parquet"):

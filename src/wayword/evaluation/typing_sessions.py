@@ -232,6 +232,7 @@ def estimate(
         means = columns.sum(axis=0) / total
         residuals = columns - means * own[:, None]
         low, high = widened(*interval(replicates, config.level), means, residuals, config.level)
+        low, high = np.maximum(low, 0.0), np.minimum(high, 1.0 if metric == TAKEN else np.inf)
         estimator = sessions.estimator if metric == FOUND else IPS
         shared = {"metric": metric, "k": SHOWN, "mode": mode, "people": people, "estimator": estimator}
         reliable = _diagnostics(columns, residuals, own) if metric == FOUND else [{} for _ in names]

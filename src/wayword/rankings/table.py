@@ -53,7 +53,8 @@ def rows(engine: Engine, *, source: str) -> None:
     if missing:
         raise LogError(
             f"{source} lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}.\n"
-            f"  found:    {', '.join(names)}\n  expected: query, document, rank"
+            f"  found:    {', '.join(names)}\n  expected: query, document, rank\n"
+            f"Rename them: `wayword import LOG --rankings {source} --out log` does."
         )
     used = {name: TYPES[name] for name in ("query", "document", "rank")}
     column_types.check(engine, "raw_rankings", used, source=source)
@@ -215,11 +216,15 @@ def join_log(engine: Engine, rules: MismatchRules, *, source: str) -> dict[str, 
            OR NOT EXISTS (SELECT 1 FROM clicks AS c WHERE c.search = s.search)
         """,
     )
+    return {**unknown, **drift}
+
+
+def require_clicks(engine: Engine, *, source: str) -> None:
+    """Raise an error if `join_log` has left no click."""
     if engine.arrow("SELECT count(*) AS n FROM numbered_clicks").column("n")[0].as_py() == 0:
         raise LogError(
             f"{source}: no click is left after the join. Expected clicks on documents that the rankings contain."
         )
-    return {**unknown, **drift}
 
 
 def place(engine: Engine) -> None:
