@@ -16,7 +16,7 @@ reproduce: install .venv/.bert ## the paper's experiments and their report
 test: install .venv/.bert ## the tests, on two cores; without the slow ones and those that need a browser or Lucene
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not browser and not lucene"
 
-test-all: test            ## those too: browser, Lucene, killed runs, statistics, large inputs
+test-all: test .venv/.spark ## those too: browser, Lucene, Spark, killed runs, statistics, large inputs
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "slow or browser or lucene"
 
 check: test               ## format, lint, strict types, imports and tests
@@ -35,8 +35,9 @@ LOCK := --universal --python-version 3.11 --generate-hashes --no-header --no-ann
 
 lock: $(UV)               ## renew the locks: versions and hashes of all that is installed
 	$(UV) pip compile --no-config requirements-uv.txt $(LOCK) --output-file requirements-uv.lock
-	$(UV) pip compile pyproject.toml --group dev --group build --extra pecos --extra report --extra words $(LOCK) --upgrade \
+	$(UV) pip compile pyproject.toml --group dev --group build --extra pecos --extra report --extra words --extra sail $(LOCK) --upgrade \
 	  --output-file requirements.lock
+	$(UV) pip compile --no-config requirements-spark.txt $(LOCK) --no-deps --output-file requirements-spark.lock
 	$(PYTHON) scripts/lock_bert.py $(UV)
 
 $(UV): requirements-uv.lock
@@ -48,7 +49,7 @@ $(UV): requirements-uv.lock
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info[:2] not in ((3, 11), (3, 12)))" || \
 	  { echo "Wayword needs Python 3.11 or 3.12; $(PYTHON) is another. Try: make PYTHON=python3.12 ..."; exit 1; }
 	test -x $(BIN)/python || $(UV) venv --quiet --python $(PYTHON) .venv
-	$(UV) pip sync --quiet --require-hashes --python $(BIN)/python requirements.lock
+	$(UV) pip sync --quiet --compile-bytecode --require-hashes --python $(BIN)/python requirements.lock
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	touch $@
 
@@ -60,6 +61,12 @@ BERT := .uv/bin/python -m pip --python $(BIN)/python install --quiet --require-h
 	$(BERT) requirements-bert.lock
 	$(BIN)/python -c "from importlib.metadata import version as v; exit('+cpu' not in v('torch'))" || \
 	  $(BERT) requirements-cuda.lock
+	touch $@
+
+# Apache Spark itself, which the tests start: its package has the same name as its client, so it gets a folder of its own.
+.venv/.spark: .venv/.installed requirements-spark.lock
+	$(UV) pip install --quiet --python $(BIN)/python --target .venv/spark --require-hashes --no-deps --no-build-isolation \
+	  --requirement requirements-spark.lock
 	touch $@
 
 .PHONY: help demo reproduce test test-all check format install lock

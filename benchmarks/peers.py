@@ -118,7 +118,7 @@ class PostgresPatterns:
         self._cluster = self._closing.enter_context(Postgres())
         self._connection = self._closing.enter_context(closing(self._cluster.connect()))
         with self._connection.cursor() as cursor:
-            cursor.execute("CREATE TABLE queries (text text NOT NULL, popularity bigint NOT NULL)")
+            cursor.execute("CREATE TABLE queries (text text NOT NULL, popularity float8 NOT NULL)")
             with cursor.copy("COPY queries FROM STDIN") as copy:
                 for row in zip(texts, popularity.tolist(), strict=True):
                     copy.write_row(row)

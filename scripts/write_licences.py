@@ -7,7 +7,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 FILE = Path(__file__).parents[1] / "docs" / "licences.md"
-INSTALLS = ("", "pecos", "report", "words", "postgres", "bert")
+INSTALLS = ("", "pecos", "report", "words", "postgres", "spark", "sail", "bert")
 """The light install, and the extras."""
 TEXT = """# Licences
 
@@ -23,8 +23,8 @@ programs of any licence. On Linux, torch from PyPI also brings NVIDIA's CUDA lib
 CPU build of torch does not. Most entries of the English list in `glin-profanity` are also those of the "List of Dirty,
 Naughty, Obscene, and Otherwise Bad Words" (CC-BY-4.0); Wayword reads it where it is installed, and contains none of it.
 
-| package | licence | light install | pecos | report | words | postgres | bert |
-|---|---|---|---|---|---|---|---|
+| package | licence | light install | pecos | report | words | postgres | spark | sail | bert |
+|---|---|---|---|---|---|---|---|---|---|
 """
 
 

@@ -11,7 +11,7 @@ import drifting_days
 from drifting_days import Days
 from runs import Made, make
 from shop import Shop, open_shop
-from wayword.engines import Engine
+from wayword.engines import Engine, cluster
 from wayword.engines.duck import DuckDB
 from wayword.refresh.refresh import Refreshed, refresh
 from wayword.simulation.simulate import simulate
@@ -22,15 +22,23 @@ if TYPE_CHECKING:
 settings.register_profile("wayword", deadline=None)
 settings.load_profile("wayword")
 
-ENGINES: dict[str, Callable[[], Engine]] = {"duckdb": lambda: DuckDB(threads=1)}
+ENGINES = ("duckdb", pytest.param("sail", marks=pytest.mark.slow))
 """Every table test runs on each of these."""
 
 
-@pytest.fixture(params=list(ENGINES))
+@pytest.fixture(params=ENGINES)
 def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
-    made = ENGINES[request.param]()
+    made: Engine = request.getfixturevalue("sail_engine")() if request.param == "sail" else DuckDB(threads=1)
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def sail_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Engine]]:
+    """Makes engines on a Sail server of this process."""
+    pytest.importorskip("pysail")
+    with cluster.opened("sail") as session:
+        yield cluster.engines_of(session, None, tmp_path_factory.mktemp("sail"))[1]
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,12 @@ from wayword.completion.acceptance import FEATURES, PRIOR
 from wayword.logs.checks import LOG_CHECKS, SEARCH_CHECKS
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "examples").rglob("*.md")),
+]
 COMMANDS = (
     "simulate",
     "check",
@@ -309,11 +314,14 @@ def test_the_locks_agree_and_hold_all_that_is_installed_by_name() -> None:
     given = versions("requirements-bert.txt") | versions("requirements-torch-cpu.lock")
     assert given.items() <= bert.items()
     assert versions("requirements-uv.txt") == versions("requirements-uv.lock")
+    spark, client = versions("requirements-spark.lock"), main["pyspark-client"]
+    assert versions("requirements-spark.txt") == spark
+    assert {one.rpartition(".")[0] for one in spark["pyspark"]} == {one.rpartition(".")[0] for one in client}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert project["build-system"]["requires"] == [f"hatchling=={version}" for version in main["hatchling"]]
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     installs = [line for line in makefile.splitlines() if re.search(r"pip\b.* (?:install|sync) ", line)]
-    assert len(installs) == 4
+    assert len(installs) == 5
     assert all("--require-hashes" in line or "--no-build-isolation" in line for line in installs)
 
 

@@ -9,6 +9,8 @@ EXTRAS = (
     "torch",
     "transformers",
     "pyspark",
+    "pysail",
+    "pandas",
     "granian",
     "starlette",
     "matplotlib",

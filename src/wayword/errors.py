@@ -17,6 +17,10 @@ class EngineError(WaywordError):
     """A search engine that cannot be asked, or that answers otherwise than expected."""
 
 
+class ClusterError(WaywordError):
+    """A Spark engine, or its storage, that cannot be reached or that failed."""
+
+
 class WorkspaceError(WaywordError):
     """A workspace that cannot be read or written."""
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Mapping, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from msgspec import structs
@@ -14,6 +14,10 @@ from wayword.check.printed import refusal
 from wayword.check.stage import CHECK, of_report
 from wayword.completion.policies import Policy
 from wayword.config import COMPARED, Config, RunConfig
+from wayword.engines import cluster
+from wayword.engines.remote_file import RemoteFile
+from wayword.engines.storage import is_url
+from wayword.engines.tables import tables_on
 from wayword.errors import ConfigError, LogError
 from wayword.evaluation import stage as estimates
 from wayword.index.build import build as build_index
@@ -39,7 +43,10 @@ from wayword.store.artefact import read_object, report_of
 from wayword.store.input_file import InputFile
 from wayword.store.memory import bounded
 from wayword.store.stage import Folders, Stage
-from wayword.store.workspace import Build, Workspace, building
+from wayword.store.workspace import ARTEFACTS, Build, Workspace, building
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 PAPER = ("random", "retriever", "unbiased")
 """The policies that need the paper's stages."""
@@ -61,6 +68,8 @@ def run(
     queries: Path | str | None = None,
     paper: bool = False,
     force: bool = False,
+    engine: "str | SparkSession | None" = None,
+    engine_folder: str | None = None,
     memory: str | None = None,
     reporter: Progress | None = None,
 ) -> Workspace:
@@ -78,11 +87,20 @@ def run(
 
     The files are checked first (docs/check.md): a FAIL raises `LogError`, unless `force`. `memory`, such as "8GB",
     overrides that of `[run]`.
+
+    `engine` runs the table stages on Spark (docs/scale.md): the address of a Spark Connect server (sc://HOST:PORT),
+    `sail` or `spark` to start one here, or a session. `engine_folder` holds its tables, by a URL that the engine and
+    this machine both see. `log` and `rankings` may then be URLs of Parquet files, which only the engine reads.
     """
     settings = config if isinstance(config, Config) else Config.load(config)
     settings = settings if memory is None else structs.replace(settings, run=RunConfig(memory))
     settings = with_paper(settings) if paper else settings
     reporter = reporter or Progress()
+    cluster.check(engine, engine_folder)
+    if engine is None and (urls := [str(one) for one in (log, rankings) if one is not None and is_url(one)]):
+        raise ConfigError(
+            f"Found the URL {urls[0]} and no engine to read it; give one (--engine sc://HOST:PORT)."
+        )
     _check_given(rankings, documents, settings)
     if judged and completions is not None:
         raise ConfigError("Found judgments and lists shown; only a click log can be joined with lists shown.")
@@ -109,16 +127,20 @@ def run(
         queries=queries,
     )
     planned = stages_before_index(settings, inputs, reporter)
-    with bounded(settings.run.memory), building(out, reporter) as build:
-        _check_files(build, settings, inputs, reporter, force=force)
-        for name, stage in planned.items():
-            folder = build.stage(name, stage)
-            if name in build.made and (said := report_of(folder).get("sentence")):
-                reporter.note(said)
-        version, made = index_of(build.workspace(settings.saved()), settings, reporter, current=False)
-        build.made += made
-        build.stage("estimates", evaluation(settings, inputs, reporter, version))
+    with bounded(settings.run.memory), cluster.opened(engine) as session, building(out, reporter) as build:
+        storage, engines = cluster.engines_of(session, engine_folder, build.path) if session else (None, None)
+        with tables_on(engines):
+            _check_files(build, settings, inputs, reporter, force=force)
+            for name, stage in planned.items():
+                folder = build.stage(name, stage)
+                if name in build.made and (said := report_of(folder).get("sentence")):
+                    reporter.note(said)
+            version, made = index_of(build.workspace(settings.saved()), settings, reporter, current=False)
+            build.made += made
+            build.stage("estimates", evaluation(settings, inputs, reporter, version))
         workspace = build.finish(settings.saved())
+        if storage:
+            cluster.prune(storage, workspace.path / ARTEFACTS)
     build_index(workspace, settings.index, evaluation=evaluation_of(workspace, served=settings.index.policy))
     reporter.finish(build.made)
     return workspace
@@ -154,6 +176,9 @@ def check(
 
 def _check_files(build: Build, settings: Config, inputs: Inputs, reporter: Progress, *, force: bool) -> None:
     """Stage `check`: raise `LogError` for a FAIL, unless `force`; note what else was found."""
+    if any(isinstance(file, RemoteFile) for file in (inputs.log, inputs.rankings)):
+        reporter.note("check: left out, as only the engine reads the log; `wayword check` a sample of it")
+        return
     found = of_report(report_of(build.stage(CHECK, check_stage(settings, inputs))))
     wrong = failed(found)
     if wrong and not force:

@@ -21,6 +21,8 @@ from wayword.completion import stage as completion
 from wayword.config import Config
 from wayword.demand import stage as demand
 from wayword.engines import tables
+from wayword.engines.remote_file import RemoteFile
+from wayword.engines.storage import is_url
 from wayword.errors import ConfigError
 from wayword.evaluation import log_worth
 from wayword.evaluation import stage as estimates
@@ -81,17 +83,21 @@ class Inputs:
         queries: Path | str | None = None,
     ) -> "Inputs":
         """Open the files at these paths."""
-        exported, described, law, lists, shown, further = (
+        exported = _opened(rankings) if rankings is not None else None
+        described, law, lists, shown, further = (
             InputFile(Path(path)) if path is not None else None
-            for path in (rankings, documents, truth, completions, impressions, queries)
+            for path in (documents, truth, completions, impressions, queries)
         )
-        return cls(
-            InputFile(Path(log)), exported, described, law, judged, lenient, lists, shown, first_rank, further
-        )
+        return cls(_opened(log), exported, described, law, judged, lenient, lists, shown, first_rank, further)
 
     def digest(self, file: InputFile | None) -> str | None:
         """The hash of a file's content."""
         return None if file is None else file.digest
+
+
+def _opened(place: Path | str) -> InputFile:
+    """A file of this machine, or what a URL names, which an engine reads."""
+    return RemoteFile(str(place)) if is_url(place) else InputFile(Path(place))
 
 
 def supplied(inputs: Inputs) -> tuple[str, ...]:

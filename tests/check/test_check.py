@@ -132,6 +132,11 @@ FAULTS: dict[str, tuple[Callable[[], list[Row]], dict[str, tuple[str, int]]]] = 
         changed(range(0, 2 * 101, 2), user="one"),
         {"user_share": ("WARN", 101)},
     ),
+    "one user alone": (changed(range(SEARCHES), user="one"), {"user_share": ("WARN", SEARCHES)}),
+    "no click of any weight": (
+        lambda: [row | {"weight": 0} for row in log()],
+        {"clicks": ("FAIL", 0)},
+    ),
     "a time that is none": (changed(range(2), time="yesterday"), {"times": ("WARN", 2)}),
     "times in the future": (changed(range(3), time="2026-11-20T14:00:01Z"), {"clock": ("WARN", 3)}),
     "times before there were logs": (changed(range(2), time="1970-01-01T00:00:00Z"), {"clock": ("WARN", 2)}),
@@ -197,6 +202,14 @@ def test_a_constant_shift_is_recognised(by: int, words: str, tmp_path: Path) -> 
     found = checked(tmp_path, [row | {"rank": row["rank"] + by} for row in log()])
     assert faults(found) == {"rank_agreement": ("FAIL", SEARCHES)}
     assert words in named(found, "rank_agreement").do
+
+
+def test_a_shift_by_one_of_some_clicks_is_no_matter_of_counting(tmp_path: Path) -> None:
+    """The engine has removed the first result of some queries."""
+    moved = [row | {"rank": row["rank"] + (int(row["query"].split()[1]) < QUERIES // 4)} for row in log()]
+    found = named(checked(tmp_path, moved), "rank_agreement")
+    assert "+1: look for results" in found.do
+    assert "count ranks" not in found.do
 
 
 def test_rankings_from_0_are_one_fault_and_are_read_on_from_1(tmp_path: Path) -> None:

@@ -185,7 +185,9 @@ class Slow:
 
 
 def has_words(typed: str, query: str) -> bool:
-    """Whether each typed word begins a word of the query."""
+    """Whether each typed word begins a word of the query; a very short text the query, or it is a word of it."""
+    if len(typed) < 3:
+        return query.startswith(typed) or typed in query.split()
     return all(any(word.startswith(part) for word in query.split()) for part in typed.split())
 
 

@@ -141,3 +141,15 @@ def test_an_estimator_with_larger_standard_errors_is_not_chosen() -> None:
     wide, narrow = (estimate(one, EvaluationConfig(bootstrap=20))[0] for one in (outcome, steady))
     assert more_precise(narrow, wide)
     assert not more_precise(wide, narrow)
+
+
+def test_what_is_zero_but_for_rounding_counts_nowhere() -> None:
+    """The residuals of logged queries are 0: in other units of p they are rounding errors."""
+    random = np.random.default_rng(5)
+    centred, own = random.normal(size=(600, 2)), random.exponential(size=600)
+    values = own * (1 + 0.3 * centred[:, 0]) + random.normal(size=600)
+    exact = adjusted(np.column_stack([values, own]), own, centred)
+    rounded = adjusted(np.column_stack([values, own * (1 + 1e-16 * random.normal(size=600))]), own, centred)
+    nearly = adjusted(np.column_stack([values, own + 1e-14 * random.normal(size=600)]), own, centred)
+    assert rounded[:, 0] == pytest.approx(exact[:, 0], rel=1e-9)
+    assert nearly[:, 0] == pytest.approx(exact[:, 0], rel=1e-9)

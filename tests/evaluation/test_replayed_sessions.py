@@ -213,3 +213,12 @@ def test_sessions_stand_for_the_test_searches_of_their_query(engine: Engine) -> 
             sum({0: 1 / 1, 1: 1 / 0.5}.get(row["search"], 0) for row in mine) / len(mine)
         )
     assert read(engine, 1).own.tolist() == pytest.approx([(1 / 1 + 1 / 0.5) / 5])
+
+
+def test_the_interval_of_a_share_stays_between_none_and_all(engine: Engine) -> None:
+    """Nearly all take a suggestion: Student's t would go beyond all of them."""
+    sessions = read(engine)
+    taken = Replay(sessions.own, np.array([3.0, 2.0]), np.array([1.0, 0.9]))
+    rows, _ = estimate({"one": taken}, sessions, EvaluationConfig(bootstrap=200), mode=ANY, people=MODEL)
+    (share,) = [row for row in rows if row["metric"] == "taken"]
+    assert 0 <= share["low"] < share["value"] < share["high"] <= 1

@@ -180,6 +180,7 @@ def test_two_policies_are_compared_by_ratios_of_sums() -> None:
         "nobody who accepts": 0.0,
     }
     swapped = compare(made(OWN, BETTER, CHARACTERS), "popular", "wayword", ANY, CONFIG)
+    assert swapped.sentence.startswith("Most popular completion: worse than Wayword for people: -")
     assert swapped.found is not None
     assert swapped.found.value == pytest.approx(-got.found.value)
     assert (swapped.found.low, swapped.found.high) == pytest.approx((-got.found.high, -got.found.low))

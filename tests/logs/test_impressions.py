@@ -145,10 +145,15 @@ def test_times_may_be_numbers_of_any_unit(engine: Engine, tmp_path: Path, unit: 
 
 
 def test_times_that_cannot_be_read_are_counted(engine: Engine, tmp_path: Path) -> None:
-    rows = [shown(0, time="2026-01-01"), shown(1, time="yesterday"), shown(2, time=None)]
+    rows = [
+        shown(0, time="2026-01-01"),
+        shown(1, time="yesterday"),
+        shown(2, time=None),
+        shown(3, time="1969-12-31"),
+    ]
     table, counts = read(engine, write(tmp_path / "log.parquet", rows))
-    assert counts == {"rows": 3, "impressions": 3, UNREAD_TIMES: 1}
-    assert [row["time"] for row in table] == [1_767_225_600_000_000, None, None]
+    assert counts == {"rows": 4, "impressions": 4, UNREAD_TIMES: 2}
+    assert [row["time"] for row in table] == [1_767_225_600_000_000, None, None, None]
 
 
 def test_a_table_without_the_columns_or_rows_is_refused(engine: Engine, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def measured(clicks: Clicks, searches: int, seed: int = 0) -> Dependence:
         ("trust", "nothing speaks for cascade-like clicking"),
         (
             "cascade",
-            "Clicking is cascade-like: after a click above, a result is clicked 100% less, and also less",
+            "Clicking is cascade-like: after a click above, hardly any result is clicked, and less is clicked",
         ),
         ("one look", "people stop at a click, p is right"),
     ],

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -99,3 +100,9 @@ def test_a_log_whose_halves_say_too_little_is_compared_without_scores() -> None:
     console = Console(width=100, record=True)
     print_comparison(found, console)
     assert "likelihood ←" in console.export_text()
+
+
+def test_settings_in_brackets_are_printed(found: Comparison) -> None:
+    console = Console(width=200, record=True)
+    print_comparison(replace(found, reasons=['Set [propensity] source = "power".']), console)
+    assert '- Set [propensity] source = "power".' in console.export_text()

@@ -10,9 +10,11 @@ from made_impressions import LAWS, impressions, shown
 from inputs import Row
 from wayword.engines import Engine
 from wayword.errors import LogError
+from wayword.propensity.comparison import compare
 from wayword.propensity.estimate import Options, estimate, spans
 from wayword.propensity.identifiability import LEAST_CLICKS
 from wayword.propensity.rank_groups import rank_groups
+from wayword.propensity.swap_plan import Wanted, plan
 from wayword.simulation.result_pages import World, draw
 
 
@@ -53,6 +55,7 @@ BAD = {
         [row for n in range(60) for row in shown(n, ("a", 1 + (n > 30), n % 3 == 0), day=7 * (n > 30))],
         'shown at two ranks within a week (`--period none` or [propensity] period = "none" looks at all)',
     ),
+    "one click": (moving(60, clicked=lambda n, rank: n == 7 and rank == 2), "Found the only click at rank 2"),
     "one search": (shown(1, ("a", 1, 1), ("b", 2, 0)), "Found one search with 2 impressions"),
     "ten rows": (moving(5), f"clicks on results that were shown at several ranks; expected {LEAST_CLICKS} or more"),
     "no rank 1": (
@@ -104,3 +107,27 @@ def test_ranks_that_were_never_shown_are_named() -> None:
     found = estimate(apart, Options())
     assert any("Never shown: 4–5." in note for note in found.notes)
     assert found.at(np.array([5]))["p"][0].as_py() == pytest.approx(1 / 5, rel=0.3)
+
+
+def test_ranks_far_apart_are_fitted(engine: Engine) -> None:
+    """The first guess, 1/rank, is wrong by orders of magnitude where the third result stands at rank 50,000."""
+    rows, ranks = [], [1, 2, 50_000]
+    for n in range(600):
+        results = [
+            ("abc"[(n + place) % 3], rank, int(n % (3 * place + 4) == 0)) for place, rank in enumerate(ranks)
+        ]
+        rows += shown(n, *results)
+    found = estimate(impressions(engine, rows), Options())
+    clicks = [sum(row["clicked"] for row in rows if row["rank"] == rank) for rank in ranks]
+    assert found.p == pytest.approx(np.array(clicks) / clicks[0], rel=0.1)
+    assert any("Never shown: 3–49999." in note for note in found.notes)
+
+
+def test_one_search_with_very_many_results_takes_no_memory_for_pairs_of_ranks(engine: Engine) -> None:
+    many = [(f"d{rank}", rank, 0) for rank in range(1, 20_001)]
+    data = impressions(engine, [*moving(300), *shown(999, *many, query="many")])
+    found = compare(data)
+    assert found.estimates["likelihood"].by_law.tolist() == list(range(3, 20_001))
+    groups = plan(data, Wanted()).groups
+    assert groups[0].tolist() == [1, 2]
+    assert len(groups) == 1 + 19_998

@@ -78,14 +78,15 @@ def test_what_is_served_and_evaluated_is_what_the_same_table_gives_if_it_is_give
     data: Path, estimated: Workspace, tmp_path: Path
 ) -> None:
     """Only the key of the stage tells the two runs apart."""
+    shown = data / "impressions.parquet"
     given = pq.ParquetFile(estimated.folder("propensity") / "propensity.parquet").read()
     path = tmp_path / "p.parquet"
     pq.write_table(
         given.set_column(1, "p", pa.array(given["p"].to_numpy() * 0.3)).select(["rank", "p"]), path
     )
-    told = run(data, tmp_path / "w", settings(source="file", file=str(path)))
+    told = run(data, tmp_path / "w", settings(source="file", file=str(path)), impressions=shown)
     assert curve(told)["p"].to_numpy() == pytest.approx(curve(estimated)["p"].to_numpy())
-    assumed = run(data, tmp_path / "assumed", settings())
+    assumed = run(data, tmp_path / "assumed", settings(), impressions=shown)
     for stage, name, column in (
         ("estimates", "estimates", "value"),
         ("estimates", "sessions", "value"),

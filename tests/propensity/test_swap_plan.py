@@ -5,12 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from made_impressions import LAWS, RANKS, impressions, shown
+from rich.console import Console
 
 from inputs import Row
 from wayword.engines import Engine
 from wayword.errors import LogError
 from wayword.propensity.estimate import Options, estimate
 from wayword.propensity.swap_plan import Wanted, plan
+from wayword.report.propensity import print_plan
 from wayword.simulation.result_pages import Pages, World, draw
 
 FIXED = World(period_noise=0.0, search_noise=0.0, drift=0.0, periods=4)
@@ -81,6 +83,25 @@ def test_a_log_without_clicks_gives_no_plan(engine: Engine) -> None:
     rows = [row for n in range(60) for row in shown(n, ("a", 1, 0), ("b", 2, 0))]
     with pytest.raises(LogError, match="Found no click in 120 impressions"):
         plan(impressions(engine, rows), Wanted())
+
+
+def test_a_log_with_hardly_a_click_or_one_rank_gives_no_plan(engine: Engine) -> None:
+    rows = [row for n in range(60) for row in shown(n, ("a", 1, n == 5), ("b", 2, 0))]
+    with pytest.raises(LogError, match="Found 1 click; expected 5 or more"):
+        plan(impressions(engine, rows), Wanted())
+    with pytest.raises(LogError, match="Found results at rank 1 only"):
+        plan(impressions(engine, [row for row in rows if row["rank"] == 1]), Wanted())
+
+
+def test_a_plan_that_takes_years_says_what_to_do_instead() -> None:
+    def printed(days: float) -> str:
+        found = plan(replace(fixed(5000).impressions(), days=days), Wanted(share=1))
+        print_plan(found, console := Console(width=500, record=True))
+        return console.export_text()
+
+    assert "This log joins no two ranks." in printed(1.0)
+    assert "longer than a year" not in printed(1.0)
+    assert 'keep [propensity] source = "power"' in printed(10_000.0)
 
 
 def experiment(pages: Pages, upper: int, lower: int, searches: int, seed: int) -> tuple[int, int]:

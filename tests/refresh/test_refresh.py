@@ -347,3 +347,14 @@ def test_a_log_without_ids_gets_its_own(days: Days, workspace: Path, tmp_path: P
     assert done.counts["new searches"] == rows.num_rows
     ids = tables.read(folders(workspace)["log"], "searches", "search_id")["search_id"].to_pylist()
     assert len(set(ids)) == len(ids) == days.between(0, FIRST).num_rows + rows.num_rows
+
+
+def test_a_day_without_a_click_is_added(days: Days, workspace: Path, tmp_path: Path) -> None:
+    rows = days.between(FIRST, FIRST + 1)
+    quiet = rows.filter(pc.is_null(rows["document"])).slice(0, 40)
+    pq.write_table(quiet, tmp_path / "log.parquet")
+    before = tables.read(folders(workspace)["log"], "searches", "search").num_rows
+    done = refresh(workspace, [tmp_path / "log.parquet"], promote="always")
+    assert (done.counts["new searches"], done.counts["new clicks"]) == (quiet.num_rows, 0)
+    after = tables.read(folders(workspace)["log"], "searches", "search").num_rows
+    assert after == before + quiet.num_rows

@@ -26,6 +26,7 @@ FACTS = LogFacts(
     unexplained=0,
     mismatched=0,
     shift=None,
+    confirmed=0,
     not_returned=0,
     merged=0,
     at_first_rank=12_000,

@@ -63,7 +63,7 @@ def test_tables_have_captions_and_scopes(page: str) -> None:
         (VERDICT | {"better": "mixed"}, ("A trade", "decide what counts more")),
         (
             VERDICT | {"better": "unknown", "clicks_needed": 4.2},
-            ("Cannot tell yet", "about 4.2 times the clicks"),
+            ("Cannot tell yet", "about four times the clicks"),
         ),
         (NOTHING, ("Cannot tell yet", "no test search has a click")),
     ],
@@ -92,6 +92,13 @@ def test_a_problem_of_the_data_comes_first_and_changes_the_advice() -> None:
     assert "count ranks from 1 in both files" in text
     assert "first mend what is said above" in text
     assert "serve it to a part of your users" not in text
+
+
+def test_commands_in_backticks_are_code() -> None:
+    wrong = FACTS.__class__(**{**vars(FACTS), "mismatched": FACTS.clicks, "shift": 1})
+    page = render(made(facts=wrong))
+    assert "<code>wayword import --first-rank 0</code>" in page
+    assert "`" not in Page(page).text
 
 
 def test_four_times_the_log_halves_the_interval(page: str) -> None:

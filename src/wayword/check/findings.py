@@ -78,12 +78,13 @@ def _findings(engine: DuckDB, given: Given, settings: Config, now: datetime) -> 
         there, found = impressions.read(tables, given.impressions, given.first_rank)
         yield found
         tables = replace(tables, impressions=there)
-    if not tables.count("clicks"):
+    if not tables.count("clicks" if known.judged else "clicks WHERE weight > 0"):
         if known.has("document") and (known.judged or known.has("rank")):
             yield Finding(
                 "clicks",
                 "FAIL",
-                f"{given.log} has no click that can be used. Expected `document` and `rank`.",
+                f"{given.log} has no click that can be used. Expected rows with `document` and `rank`, and "
+                "with a weight above 0 where there are weights.",
             )
         return
     for check in OF_SEARCHES:

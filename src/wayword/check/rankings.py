@@ -129,30 +129,27 @@ def agreement(log: Tables) -> Iterator[Finding]:
         return
     mismatched = log.count(f"placed WHERE {MISMATCHED}")
     pairs = f"SELECT rank, table_rank FROM placed WHERE {MISMATCHED} AND table_rank IS NOT NULL"
-    found = agreed(
+    yield agreed(
         clicks,
         mismatched,
         constant_shift(log.engine, pairs, mismatched),
         log.limits,
         _examples(log, MISMATCHED),
+        shown=_shown_so(log),
     )
-    shown = _shown_so(log)
-    if found.level != "PASS" and 2 * shown > mismatched:
-        yield replace(
-            found,
-            level="WARN",
-            found=f"{found.found} The impressions confirm the logged rank of {shown:,} of these.",
-            do="Nothing, if ranks are changed at random or follow the person. Else export the rankings again.",
-        )
-        return
-    yield found
 
 
 def agreed(
-    clicks: int, mismatched: int, shift: int | None, limits: CheckConfig, examples: tuple[str, ...] = ()
+    clicks: int,
+    mismatched: int,
+    shift: int | None,
+    limits: CheckConfig,
+    examples: tuple[str, ...] = (),
+    *,
+    shown: int = 0,
 ) -> Finding:
     """The finding about the share of clicks at another rank than in the rankings. `shift` is the most frequent
-    difference, if most have it."""
+    difference, if most have it; impressions confirm the logged rank of `shown` of them."""
     wrong = share(mismatched, clicks)
     level = graded(mismatched, clicks, some=limits.some, wrong=limits.wrong)
     matters = (
@@ -166,23 +163,28 @@ def agreed(
             matters,
             count=mismatched,
         )
-    why = " The rankings are of another engine or another day." if level == "FAIL" and shift is None else ""
-    return Finding(
-        "rank_agreement",
-        level,
-        f"{percent(wrong)} of the clicks ({mismatched:,}) were logged at another rank than the rankings give.{why}",
-        matters,
-        ANOTHER_TIME if shift is None else _about_shift(shift),
-        mismatched,
-        examples,
+    found = (
+        f"{percent(wrong)} of the clicks ({mismatched:,}) were logged at another rank than the rankings give."
     )
+    do = ANOTHER_TIME if shift is None else _about_shift(shift, every=2 * mismatched > clicks)
+    if 2 * shown > mismatched:
+        level, found = "WARN", f"{found} The impressions confirm the logged rank of {shown:,} of these."
+        do = "Nothing, if ranks are changed at random or follow the person. Else export the rankings again."
+    elif level == "FAIL" and shift is None:
+        found += " The rankings are of another engine or another day."
+    return Finding("rank_agreement", level, found, matters, do, mismatched, examples)
 
 
-def _about_shift(shift: int) -> str:
+def _about_shift(shift: int, *, every: bool) -> str:
+    """What to do about a difference that most mismatched clicks have; `every`: they are most of all clicks."""
     most = f"Most of them differ by exactly {shift:+d}: "
-    if abs(shift) == 1:
+    if abs(shift) == 1 and every:
         return most + "count ranks from 1 in both files (`wayword import --first-rank 0`)."
-    return most + "look for results, such as advertisements, that only one of the files counts."
+    return (
+        most
+        + "look for results, such as advertisements, that only one of the files counts, and for results that "
+        "the engine has added or removed since. " + ANOTHER_TIME
+    )
 
 
 def constant_shift(engine: Engine, pairs: str, mismatched: int) -> int | None:

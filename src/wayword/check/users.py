@@ -86,10 +86,11 @@ def shares(log: Tables) -> Iterator[Finding]:
         """SELECT count(DISTINCT user_id) AS users, count(*) AS searches, count(user_id) AS known FROM searches"""
     )
     searches, known = users["searches"], users["known"]
-    least = max(MANY, log.limits.user_share * searches, TIMES * known / max(users["users"], 1))
+    least, others = max(MANY, log.limits.user_share * searches), max(users["users"] - 1, 1)
     large = log.engine.arrow(
         f"""SELECT user_id, count(*) AS n FROM searches WHERE user_id IS NOT NULL GROUP BY user_id
-            HAVING count(*) > {least} ORDER BY count(*) DESC, user_id"""
+            HAVING count(*) > {least} AND count(*) > {TIMES} * ({known} - count(*)) / {others}
+            ORDER BY count(*) DESC, user_id"""
     ).to_pylist()
     if not users["users"]:
         return

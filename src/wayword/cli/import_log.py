@@ -54,6 +54,25 @@ def import_log(
     partial: Annotated[
         bool, typer.Option(help="Read truncated compressed files up to where they end.")
     ] = False,
+    documents: Annotated[
+        Path | None,
+        typer.Option(help="Your products under any names of columns: written as documents.parquet."),
+    ] = None,
+    rankings: Annotated[
+        Path | None,
+        typer.Option(
+            help="What your search returns (query, document, rank) under any names: rankings.parquet. A log without "
+            "ranks takes them from here."
+        ),
+    ] = None,
+    bots: Annotated[
+        str,
+        typer.Option(
+            metavar="WAY",
+            help="Users who search faster than people: auto (left out, unless they may be an id that many share), "
+            "drop or keep.",
+        ),
+    ] = "auto",
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Take columns by their usual names without a question.")
     ] = False,
@@ -64,6 +83,8 @@ def import_log(
     Example: `wayword import shop.csv --map query=search_term --map rank=position --out log`
 
     Then: `wayword run --log log/clicks.parquet --rankings rankings.parquet --out workspace`
+
+    With your products, under any names: `wayword import suche.csv --documents produkte.csv --out log`
 
     Purchases count as five clicks: `wayword import 'events/*.json.gz' --weight purchase=5 --out log`
 
@@ -88,6 +109,9 @@ def import_log(
             encoding=encoding,
             unreadable=unreadable,
             partial=partial,
+            documents=documents,
+            rankings=rankings,
+            bots=bots,
             confirm=_confirm if ask else None,
             reporter=bars,
         )

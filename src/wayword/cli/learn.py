@@ -170,11 +170,14 @@ def _simulate_people(world: str, *, out: Path, **options: Any) -> None:
 
 def run(
     log: Annotated[
-        Path, typer.Option(help="Click log: Parquet, CSV or JSON Lines with query, document, rank.")
+        str,
+        typer.Option(
+            metavar="PATH", help="Click log: Parquet, CSV or JSON Lines with query, document, rank."
+        ),
     ],
     out: Annotated[Path, typer.Option(help="The workspace: a new folder, or one of an earlier run.")],
     rankings: Annotated[
-        Path | None, typer.Option(help="Your engine's rankings: query, document, rank.")
+        str | None, typer.Option(metavar="PATH", help="Your engine's rankings: query, document, rank.")
     ] = None,
     documents: Annotated[
         Path | None,
@@ -222,6 +225,20 @@ def run(
     force: Annotated[
         bool, typer.Option("--force", help="Go on although `wayword check` finds what makes results wrong.")
     ] = False,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ENGINE",
+            help="Run the tables on Spark: sc://HOST:PORT, or sail or spark to start one here. The log and the "
+            "rankings may then be URLs of Parquet files. [default: DuckDB]",
+        ),
+    ] = None,
+    engine_folder: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="Folder of the engine's tables, which it and this machine both see."
+        ),
+    ] = None,
     memory: Annotated[
         str | None,
         typer.Option(metavar="SIZE", help="Stay within so much memory, such as 8GB. [default: no bound]"),
@@ -241,7 +258,8 @@ def run(
 
     if check:
         _refuse(
-            {"--judgments": judgments or None, "--completions": completions}, "cannot be used with --check"
+            {"--judgments": judgments or None, "--completions": completions, "--engine": engine},
+            "cannot be used with --check",
         )
         with Bars(stderr()).shown() as bars:
             worth = check_log(
@@ -273,6 +291,8 @@ def run(
             first_rank=first_rank,
             paper=paper,
             force=force,
+            engine=engine,
+            engine_folder=engine_folder,
             memory=memory,
             reporter=bars,
         )
@@ -284,7 +304,7 @@ def run(
     place = shlex.quote(str(out))
     typer.echo(
         f"The workspace is {out}. Next: wayword evaluate {place}, or as a page: "
-        f"wayword report {place} --out report.html",
+        f"wayword report {place} --out report.html. Over HTTP: wayword serve {place}",
         err=True,
     )
 

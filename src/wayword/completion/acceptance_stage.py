@@ -29,7 +29,7 @@ from wayword.completion.sparse_topk import DemandGraph
 from wayword.completion.suggested_queries import SuggestedQueries, pages_by_rank
 from wayword.completion.variants import Variants
 from wayword.engines import Engine, tables
-from wayword.engines.tables import tables_in
+from wayword.engines.tables import embedded_in, tables_in
 from wayword.progress import Progress
 from wayword.propensity.exposure import exposure
 from wayword.store.compressed_rows import WeightedRows
@@ -39,10 +39,11 @@ from wayword.store.stage import Folders, Report
 
 def write(out: Path, at: Folders, completions: InputFile, progress: Progress) -> Report:
     """Fill `out` from the lists shown and the numbered log."""
-    searches = tables.read(at["rankings"], "numbered_searches").select(["search", "search_id", "split"])
+    searches = tables.read(at["rankings"], "numbered_searches", "search", "search_id", "split")
     logged = searches.filter(pc.not_equal(searches["split"], "test"))["search_id"].combine_chunks()
     with tables_in(out) as engine:
         universe = universe_before_demand(engine, at)
+    with embedded_in(out) as engine:
         lists = training_lists(engine, at, completions, universe.texts)
     issued = universe.retriever.popularity
     learned = learn(lists, universe, issued, logged, progress)
@@ -53,7 +54,7 @@ def write(out: Path, at: Folders, completions: InputFile, progress: Progress) ->
 
 def training_lists(engine: Engine, at: Folders, completions: InputFile, texts: Sequence[str]) -> ShownLists:
     """Read the lists shown but for those of test searches."""
-    searches = tables.read(at["rankings"], "numbered_searches").select(["search_id", "split", "query"])
+    searches = tables.read(at["rankings"], "numbered_searches", "search_id", "split", "query")
     joined = shown_lists.read(engine, completions, texts).in_log(searches)
     joined.check(str(completions))
     lists = joined.agreeing()

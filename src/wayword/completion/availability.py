@@ -20,7 +20,7 @@ def available_documents(at: Folders) -> Mask | None:
     """Read which documents of a workspace can be had; None if all can."""
     if availability.STAGE not in at:
         return None
-    mask = availability.load(at[availability.STAGE], tables.read(at["rankings"], "documents").num_rows)
+    mask = availability.load(at[availability.STAGE], tables.rows(at["rankings"], "documents"))
     return None if mask.all() else mask
 
 

@@ -16,7 +16,13 @@ from wayword.completion.best_lists import best_lists
 from wayword.completion.candidates import SOURCES, Candidates
 from wayword.completion.expected_utility import ExpectedUtilityRetriever, Intents
 from wayword.completion.list_value import SHOWN
-from wayword.completion.query_pairs import acceptance_of_slots, context_ratio, have_typed_words, matrices
+from wayword.completion.query_pairs import (
+    SHORTEST_WORD,
+    acceptance_of_slots,
+    context_ratio,
+    have_typed_words,
+    matrices,
+)
 from wayword.completion.suggested_queries import SuggestedQueries
 from wayword.completion.trie import code_points
 from wayword.completion.typing_outcomes import Slots
@@ -189,7 +195,7 @@ class ListPolicy:
             for row in np.flatnonzero((intents.typed_query >= 0) & exact).tolist()
             if " " not in prefixes[row]
         ]
-        found = [self.retriever.matcher.inside(prefixes[row]) for row in words]
+        found = [self._inside(prefixes[row]) for row in words]
         query = np.concatenate([*found, np.zeros(0, np.int32)])
         if not len(query):
             return intents
@@ -199,6 +205,14 @@ class ListPolicy:
         return intents.extended(
             WeightedRows.from_lengths(query, lengths, weight), np.full(len(query), INSIDE, np.float32)
         )
+
+    def _inside(self, word: str) -> NDArray[np.int32]:
+        """Return the queries that have a word within; a very short one as a whole word ("wi" of "usb wi fi")."""
+        queries = self.retriever.matcher.inside(word)
+        if len(word) >= SHORTEST_WORD:
+            return queries
+        whole = [word in self.retriever.texts[query].split() for query in queries.tolist()]
+        return queries[np.array(whole, bool)]
 
     def typed(self, contexts: pa.Table, intents: Intents) -> CompressedRows:
         """Return the code points of each text, cut to the shortest one that the same queries continue.

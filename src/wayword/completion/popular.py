@@ -32,13 +32,21 @@ def popularity(
     are counted; so they are without a half-life, where probabilities are rounded.
     """
     ranked = tables.read(rankings, "queries", "ranked")["ranked"].to_numpy(zero_copy_only=False)
-    searches = tables.read(rankings, "numbered_searches", "search", "split", "query", "recency")
-    chosen = searches.filter(pc.is_in(searches["split"], value_set=pa.array(splits)))
-    if not weighted:
-        chosen = chosen.set_column(3, "recency", pa.array(np.ones(chosen.num_rows)))
+    columns = ("search", "split", "query", "recency")
     if acceptance is not None:
+        chosen = _chosen(tables.read(rankings, "numbered_searches", *columns), splits, weighted=weighted)
         return np.where(ranked, _intended(chosen, tables.read(acceptance, INTENDED), len(ranked)), 0)
-    return np.where(ranked, _summed(chosen, chosen["recency"].to_numpy(), len(ranked)), 0)
+    total = np.zeros(len(ranked))
+    for part in tables.batches(rankings, "numbered_searches", *columns):
+        chosen = _chosen(part, splits, weighted=weighted)
+        total += _summed(chosen, chosen["recency"].to_numpy(), len(ranked))
+    return np.where(ranked, total, 0)
+
+
+def _chosen(searches: pa.Table, splits: Sequence[str], *, weighted: bool) -> pa.Table:
+    """The searches of some splits; if not `weighted`, each has the recency 1."""
+    chosen = searches.filter(pc.is_in(searches["split"], value_set=pa.array(splits)))
+    return chosen if weighted else chosen.set_column(3, "recency", pa.array(np.ones(chosen.num_rows)))
 
 
 def _intended(searches: pa.Table, intended: pa.Table, queries: int) -> NDArray[np.float64]:

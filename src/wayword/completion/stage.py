@@ -23,6 +23,7 @@ from wayword.completion.expected_utility import ExpectedUtilityRetriever, Record
 from wayword.completion.list_policy import ListPolicy
 from wayword.completion.popular import INTENDED, PopularRetriever, popularity
 from wayword.completion.prefix_matcher import PrefixMatcher
+from wayword.completion.shown_lists import ShownLists
 from wayword.completion.sparse_topk import DemandGraph
 from wayword.completion.suggested_queries import SuggestedQueries, pages_by_rank
 from wayword.completion.survival import LONGEST, with_survival
@@ -30,7 +31,7 @@ from wayword.completion.variants import Variants
 from wayword.config import CompletionConfig, PrefixConfig
 from wayword.demand.artefact import EARLY
 from wayword.engines import Engine, tables
-from wayword.engines.tables import tables_in
+from wayword.engines.tables import embedded_in, tables_in
 from wayword.logs import contexts_stage
 from wayword.logs.contexts import PREFIX
 from wayword.progress import Progress
@@ -95,7 +96,7 @@ def write(
     contexts = contexts_stage.load(at["contexts"])
     graph, own_utility = retriever_io.load_graph(at["demand"], len(texts))
     with tables_in(out) as engine:
-        engine.load("numbered_searches", tables.read(at["rankings"], "numbered_searches", *_USED))
+        tables.fetch_columns(engine, at["rankings"], "numbered_searches", *_USED)
         tables.fetch(engine, at["rankings"], "numbered_clicks", "rankings")
         tables.fetch(engine, at["contexts"], "instances")
         tables.fetch(engine, at["propensity"], "propensity")
@@ -104,7 +105,7 @@ def write(
         recorded = _recorded(engine, len(texts), _INTENDED if "acceptance" in at else _ISSUED)
         clicks = ContextClicks.read(engine, contexts) if contexts.column_names != [PREFIX] else None
         held_out = _held_out(engine)
-        lists = acceptance_stage.training_lists(engine, at, completions, texts) if completions else None
+    lists = _training_lists(out, at, completions, texts) if completions else None
     progress.advance(1, STEPS)
     returned = np.bincount(graph.exposure.values, minlength=len(texts)) > 0
     matcher, probability = PrefixMatcher.build(texts, returned), _prefix_probability(texts, prefixes)
@@ -172,6 +173,11 @@ def write(
     }
 
 
+def _training_lists(out: Path, at: Folders, completions: InputFile, texts: list[str]) -> ShownLists:
+    with embedded_in(out) as engine:
+        return acceptance_stage.training_lists(engine, at, completions, texts)
+
+
 def _keystroke_value(
     policy: ListPolicy, config: CompletionConfig, held_out: NDArray[np.int64]
 ) -> tuple[float, dict[str, float]]:
@@ -227,24 +233,26 @@ def _prefix_probability(texts: list[str], config: PrefixConfig) -> NDArray[np.fl
     return np.fromiter((1.0 / max(count, 1) for count in counts), np.float32, len(texts))
 
 
-_ISSUED = """SELECT prefix, query, sum(recency ORDER BY search) AS searches FROM numbered_searches
-             WHERE split <> 'test' AND prefix IS NOT NULL GROUP BY prefix, query ORDER BY prefix, query"""
+_ISSUED = """SELECT search, prefix, query, recency AS searches FROM numbered_searches
+             WHERE split <> 'test' AND prefix IS NOT NULL"""
 _INTENDED = """
-    SELECT prefix, query, sum(searches ORDER BY search) AS searches FROM (
-      SELECT search, prefix, query, recency AS searches FROM numbered_searches
-      WHERE split <> 'test' AND prefix IS NOT NULL AND search NOT IN (SELECT search FROM intended)
-      UNION ALL
-      SELECT s.search, s.prefix, i.query, s.recency * i.probability FROM intended AS i
-      JOIN numbered_searches AS s ON s.search = i.search WHERE s.split <> 'test' AND s.prefix IS NOT NULL)
-    GROUP BY prefix, query ORDER BY prefix, query"""
+    SELECT s.search, s.prefix, s.query, s.recency AS searches FROM numbered_searches AS s
+    WHERE s.split <> 'test' AND s.prefix IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM intended AS i WHERE i.search = s.search)
+    UNION ALL
+    SELECT s.search, s.prefix, i.query, s.recency * i.probability FROM intended AS i
+    JOIN numbered_searches AS s ON s.search = i.search WHERE s.split <> 'test' AND s.prefix IS NOT NULL"""
 
 
 def _recorded(engine: Engine, queries: int, counts: str = _ISSUED) -> RecordedPrefixes | None:
     """Read the prefixes that the log recorded, with the number of searches of each query; None without any.
 
-    `counts` is the SQL of these numbers: by the issued query, or by the intended one.
+    `counts` is the SQL of the searches: by the issued query, or by the intended one.
     """
-    rows = engine.arrow(counts)
+    rows = engine.arrow(
+        f"""SELECT prefix, query, {engine.ordered_sum("searches", "search")} AS searches FROM ({counts}) AS searched
+            GROUP BY prefix, query ORDER BY prefix, query"""
+    )
     if not rows.num_rows:
         return None
     prefixes = rows["prefix"].combine_chunks().dictionary_encode()

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from scipy.sparse import csr_array
 
 from wayword.demand.observations import Floats
-from wayword.engines import Engine
+from wayword.engines import Engine, totals
 from wayword.propensity.exposure import exposure
 from wayword.utility import VARIANTS
 
@@ -32,8 +32,7 @@ class TrainingData:
     clicked: pa.Table
     """split, query, document, weight, ips_weight, and recency, that of the newest click."""
     searches: pa.Table
-    """split, query and weight of each training search; one that may have intended several queries has a row for
-    each."""
+    """split, query and weight of the training searches; one may have intended several queries."""
     complete: bool
     """Whether the log holds searches without a click, too."""
     held_out: pa.Table
@@ -89,15 +88,15 @@ def read(engine: Engine, variant: str, *, intended: bool = False) -> TrainingDat
         WHERE s.split <> 'test' GROUP BY s.split, s.query, c.document ORDER BY s.split, s.query, c.document
         """
     )
-    searches = engine.arrow(
-        """SELECT split, query, recency AS weight FROM numbered_searches WHERE split <> 'test' ORDER BY search"""
-    )
-    training_searches = searches.num_rows
+    searches = _searches(engine, _INTENDED if intended else _ISSUED)
     if intended:
-        clicked, searches = _intended_clicks(engine, utility.discount), _intended_searches(engine)
+        clicked = _intended_clicks(engine, utility.discount)
+    training_searches = engine.arrow("SELECT count(*) AS n FROM numbered_searches WHERE split <> 'test'")[
+        "n"
+    ][0].as_py()
     unclicked = engine.arrow(
         """SELECT count(*) AS n FROM numbered_searches
-           WHERE split <> 'test' AND search NOT IN (SELECT search FROM numbered_clicks)"""
+           AS s WHERE split <> 'test' AND NOT EXISTS (SELECT 1 FROM numbered_clicks AS c WHERE c.search = s.search)"""
     )["n"][0].as_py()
     return TrainingData(
         texts,
@@ -115,17 +114,21 @@ def read(engine: Engine, variant: str, *, intended: bool = False) -> TrainingDat
     )
 
 
-def _intended_searches(engine: Engine) -> pa.Table:
-    """split, query and weight of what training searches intended."""
+_ISSUED = "SELECT split, query, recency AS weight, search FROM numbered_searches WHERE split <> 'test'"
+_INTENDED = """
+    SELECT s.split, s.query, s.recency AS weight, s.search FROM numbered_searches AS s
+    WHERE s.split <> 'test' AND NOT EXISTS (SELECT 1 FROM intended AS i WHERE i.search = s.search)
+    UNION ALL
+    SELECT s.split, i.query, s.recency * i.probability AS weight, s.search FROM intended AS i
+    JOIN numbered_searches AS s ON s.search = i.search WHERE s.split <> 'test'"""
+"""split, query and weight of training searches, as issued or as intended."""
+
+
+def _searches(engine: Engine, sql: str) -> pa.Table:
+    """split, query and weight, summed over searches."""
     return engine.arrow(
-        """
-        SELECT split, query, recency AS weight, search FROM numbered_searches
-        WHERE split <> 'test' AND search NOT IN (SELECT search FROM intended)
-        UNION ALL
-        SELECT s.split, i.query, s.recency * i.probability, s.search FROM intended AS i
-        JOIN numbered_searches AS s ON s.search = i.search WHERE s.split <> 'test'
-        ORDER BY search, query
-        """
+        f"""SELECT split, query, {engine.ordered_sum("weight", "search")} AS weight FROM ({sql}) AS s
+            GROUP BY split, query ORDER BY split, query"""
     )
 
 
@@ -138,7 +141,7 @@ def _intended_clicks(engine: Engine, discount: str) -> pa.Table:
         f"""
         SELECT s.split, s.query, c.document, c.search, c.weight, c.ips_weight, s.recency
         FROM weighted_clicks AS c JOIN numbered_searches AS s ON s.search = c.search
-        WHERE s.split <> 'test' AND s.search NOT IN (SELECT search FROM intended)
+        WHERE s.split <> 'test' AND NOT EXISTS (SELECT 1 FROM intended AS i WHERE i.search = s.search)
         UNION ALL
         SELECT split, query, document, search, weight, weight / p AS ips_weight, recency FROM (
           SELECT s.split, i.query, c.document, c.search, own.p AS p, s.recency,
@@ -161,11 +164,12 @@ def _intended_clicks(engine: Engine, discount: str) -> pa.Table:
 
 def _effective_counts(clicked: pa.Table, engine: Engine) -> pa.Table:
     """Kish's effective count: weights divided by Σw²/Σw, so that they are numbers of clicks in any unit."""
-    squares, weights = (engine.ordered_sum(what, "weight") for what in ("weight * weight", "weight"))
-    unit = engine.arrow(f"SELECT {squares} / {weights} AS unit FROM weighted_clicks")["unit"][0].as_py()
+    found = totals(engine, "weighted_clicks", "weight", squares="weight * weight", weights="weight")
+    squares, weights = found["squares"], found["weights"]
+    unit = squares / weights if squares and weights else 1.0
     for name in ("weight", "ips_weight"):
         place = clicked.column_names.index(name)
-        clicked = clicked.set_column(place, name, pc.divide(clicked[name], unit or 1.0))
+        clicked = clicked.set_column(place, name, pc.divide(clicked[name], unit))
     return clicked
 
 

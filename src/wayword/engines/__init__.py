@@ -1,8 +1,9 @@
-"""Engines store tables and run named SQL steps. DuckDB is the only member; another is one more file.
+"""Engines store tables and run named SQL steps: DuckDB, and Spark (also Sail) through Spark Connect.
 
 A step is written once, in SQL common to all engines: `CAST`, window functions, `md5`, `instr`, `substr`, joins and
 group-bys. A difference between dialects is a method here, not an `if` in a step. Values are bound as `:name`, never
-formatted into the text.
+formatted into the text. What is nullable is ordered with `NULLS LAST`, and a table that grows with the log is excluded
+by `NOT EXISTS`, as `NOT IN` would send all of it to every executor.
 """
 
 from pathlib import Path
@@ -36,16 +37,23 @@ class Engine(Protocol):
         """The rows of a table or query as Arrow."""
         ...
 
+    def number(self, table: str, sql: str, /, column: str, order: str, **values: Any) -> None:
+        """Create `table` from a query whose rows are numbered from 0 in `order`: BIGINT, in the first column `column`.
+
+        `order` must not leave ties.
+        """
+        ...
+
     def keep(self, sql: str, path: Path, order: str) -> None:
         """Store the rows of a query as the table `path` of an artefact, sorted by the columns `order`."""
         ...
 
     def fetch(self, table: str, path: Path) -> None:
-        """Create `table` from what `keep` stored."""
+        """Create `table` from what `keep` stored, also where another engine did."""
         ...
 
     def columns(self, table: str) -> dict[str, str]:
-        """Column names of a table, in order, with the engine's names of their types."""
+        """Column names of a table, in order, with the names that DuckDB has for their types."""
         ...
 
     def quote(self, column: str) -> str:
@@ -63,6 +71,24 @@ class Engine(Protocol):
     def close(self) -> None:
         """Release memory and files."""
         ...
+
+
+PARTS = 1024
+"""Parts into which a table of clicks is cut to be summed as a whole."""
+
+
+def totals(
+    engine: Engine, table: str, order: str, *, by: str = "search", **values: str
+) -> dict[str, float | None]:
+    """The sums of SQL `values` over a whole table in a fixed order: first within parts by the number `by`, so that no
+    task has all rows. Null without rows."""
+    parts = ", ".join(f"{engine.ordered_sum(value, order)} AS {name}" for name, value in values.items())
+    sums = ", ".join(f"{engine.ordered_sum(name, 'part')} AS {name}" for name in values)
+    found: dict[str, float | None] = engine.arrow(
+        f"""SELECT {sums} FROM (SELECT part, {parts} FROM (
+              SELECT *, {by} % {PARTS} AS part FROM {table}) AS cut GROUP BY part) AS summed"""
+    ).to_pylist()[0]
+    return found
 
 
 def uniform(key: str) -> str:

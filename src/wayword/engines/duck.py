@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from wayword.engines import files, limits
+from wayword.engines.kept import Kept
 from wayword.errors import LogError, WaywordError
 from wayword.store.input_file import InputFile
 
@@ -205,6 +206,10 @@ class DuckDB:
 
     def fetch(self, table: str, path: Path) -> None:
         """See `Engine.fetch`. Rows keep their order and are not all in memory."""
+        kept = Kept.of(path)
+        if kept:
+            self.load(table, kept.read())
+            return
         self.step(table, "SELECT * FROM read_parquet(:path)", path=str(path))
 
     def copy(self, sql: str, path: Path, form: str = "FORMAT parquet, COMPRESSION zstd") -> None:
@@ -228,6 +233,14 @@ class DuckDB:
             return self._connection.sql(_dollars(sql), params=values or None).to_arrow_table()
         except duckdb.Error as problem:
             raise _failed("result", sql, problem) from problem
+
+    def number(self, table: str, sql: str, /, column: str, order: str, **values: Any) -> None:
+        """See `Engine.number`."""
+        self.step(
+            table,
+            f"SELECT row_number() OVER (ORDER BY {order}) - 1 AS {column}, t.* FROM ({sql}) AS t",
+            **values,
+        )
 
     def columns(self, table: str) -> dict[str, str]:
         """See `Engine.columns`."""

@@ -57,7 +57,10 @@ def names_in_header(path: InputFile, delimiter: str) -> list[str]:
         )
         names = next(csv.reader(text, delimiter=delimiter), [])
     except UnicodeDecodeError as problem:
-        raise LogError(f"{path} is not UTF-8 text ({problem}). Save it as UTF-8.") from problem
+        raise LogError(
+            f"{path} is not UTF-8 text ({problem}). Save it as UTF-8, or let `wayword import` do it (also for tables "
+            "of products and rankings: --documents, --rankings)."
+        ) from problem
     except (OSError, EOFError, zlib.error, csv.Error) as problem:
         raise LogError(f"Cannot read {path}: {problem}") from problem
     if cut and not text.read(1):

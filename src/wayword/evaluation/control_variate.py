@@ -37,6 +37,8 @@ FEATURES = ("share of searches", "log queries", "its root", "share typed")
 first; how much of q̄ is typed."""
 SEARCHES = 100
 FOLDS = 5
+ROUNDING = 1e-20
+"""Sums of squared residuals that are smaller relative to the largest are rounding errors."""
 
 
 def deviations(engine: Engine, config: PrefixConfig) -> Floats:
@@ -129,7 +131,7 @@ def _coefficient(residual: Floats, variate: Floats) -> float:
     """The least-squares coefficient, in [0, 1], of all columns together, each in units of its residuals, times 1 − 1/t²
     where t is its ratio to its error: 0 where it is not larger than its error."""
     units = (residual**2).sum(axis=0)
-    used = units > 0
+    used = units > ROUNDING * units.max(initial=0.0)  # those of logged queries are 0, but for rounding
     product = (residual * variate)[:, used] / units[used]
     square = float(((variate**2)[:, used] / units[used]).sum())
     covariance, noise = float(product.sum()), float((product.sum(axis=1) ** 2).sum())

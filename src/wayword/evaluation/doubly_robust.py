@@ -4,29 +4,29 @@ Where the same result was shown at several ranks, 1 / p[rank of this search] is 
 with probability p · γ(q̄, a), and γ, how many of those who issue q̄ want a, does not depend on the rank. With the mean
 propensity of a pair
 
-    p̄(q̄, a) = Σ p[rank] over all impressions of the pair / searches of q̄ with recorded impressions    (0 if not shown)
+    p̄(q̄, a) = Σ p[rank] over the test impressions of the pair / test searches of q̄ with impressions    (0 if not shown)
 
-and a guess γ₀ of γ, each test search s of q̄ counts, for each result a that q̄ has shown, with
+and a guess γ₀ of γ, each test search s of q̄ counts, for each result a that was shown to one of them, with
 
     b_s(a) = γ₀ + (clicks − p_s(a) γ₀) / p̄        and        û(s, q) = Σ_a b_s(a) · p[rank_q(a)]
 
 * The direct part γ₀ is Σ clicks / Σ p over the impressions of the *other* splits, shrunk by `SHRINKAGE` to the mean of
   all pairs. No click of a test search is in it. It may be too high for the queries that a policy learned to like.
-* The correction makes up for that: if E p_s(a) = p̄, E b_s(a) = γ for any γ₀ (IPS over the pooled propensity is γ₀ = 0);
-  if γ₀ = γ, for any p̄. The search's own impressions are part of p̄; they contain no click, so they cause no bias.
+* The correction makes up for that: over the test searches of q̄, Σ b_s(a) = Σ clicks / p̄ for any γ₀, and given the
+  ranks its mean is their number times γ. p̄ is of test searches alone: where the split is by time, an engine that has
+  learned since shows them other ranks; with p̄ of all searches a wrong γ₀ would be corrected too much or too little.
 * If p̄ is the propensity of this search, the terms of γ₀ cancel, and b_s(a) = clicks / p_s(a): IPS, identically. So it
   is for every result that never changes its rank.
 * Per pair, the variance of clicks / p̄ is γ/p̄ − γ², that of IPS γ E[1/p] − γ², which is never smaller. A good γ₀ takes
   γ² (E p² / p̄² − 1) off.
 
-It assumes that the rank at which a result is shown has nothing to do with what this search wants, given the query. If
-the log has only searches with a click, γ₀ = 0: the expected clicks of the others cannot be taken into account.
+It assumes that the rank at which a result is shown has nothing to do with what this search wants, given the query.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from wayword.engines import Engine
+from wayword.engines import Engine, totals
 from wayword.propensity.identifiability import CLICKED_SEARCHES, ENOUGH_SEARCHES
 from wayword.utility import Measure, first_propensity
 
@@ -39,8 +39,8 @@ MISSING = 0.01
 def applies(engine: Engine, measure: Measure) -> bool:
     """Whether û is the unbounded one, and some result was shown to test searches at two ranks; every rank needs a p.
 
-    Impressions of clicked searches alone do not do: p̄ is too high where a result was clicked, and γ₀ counts clicks per
-    clicked search. IPS does not need the other searches, where û is 0.
+    Impressions of clicked searches alone, or a log of them alone, do not do: p̄ is too high where a result was clicked,
+    and γ₀ counts clicks per clicked search. IPS does not need the other searches, where û is 0.
     """
     if measure != Measure():
         return False
@@ -53,10 +53,13 @@ def applies(engine: Engine, measure: Measure) -> bool:
                   (SELECT count(*) FROM numbered_impressions
                    WHERE rank NOT IN (SELECT rank FROM propensity WHERE p > 0)) AS unknown,
                   (SELECT count(DISTINCT search_id) FROM numbered_impressions) AS searches,
-                  (SELECT count(DISTINCT search_id) FROM numbered_impressions WHERE clicked) AS clicked"""
+                  (SELECT count(DISTINCT search_id) FROM numbered_impressions WHERE clicked) AS clicked,
+                  (SELECT count(DISTINCT search_id) FROM numbered_impressions
+                   WHERE query IS NOT NULL AND search IS NULL) AS missing"""
     ).to_pylist()[0]
     alone = row["searches"] >= ENOUGH_SEARCHES and row["clicked"] > CLICKED_SEARCHES * row["searches"]
-    return bool(row["moved"] and not row["unknown"] and not alone)
+    complete = row["missing"] <= MISSING * row["searches"]
+    return bool(row["moved"] and complete and not row["unknown"] and not alone)
 
 
 @contextmanager
@@ -67,8 +70,7 @@ def pooled_clicks(engine: Engine) -> Iterator[None]:
     searches without impressions keep their clicks.
     """
     clicks = engine.arrow("SELECT search, document, rank, weight FROM numbered_clicks")
-    _mean_propensities(engine)
-    _expected(engine, complete=_complete(engine))
+    _expected(engine)
     first = first_propensity(engine)
     pooled = engine.arrow(
         f"""SELECT search, document, CAST(1 AS INTEGER) AS rank, b * {first} AS weight FROM counted WHERE b <> 0
@@ -84,30 +86,7 @@ def pooled_clicks(engine: Engine) -> Iterator[None]:
         engine.load("numbered_clicks", clicks)
 
 
-def _complete(engine: Engine) -> bool:
-    """Whether the log has the searches without a click of which there are impressions."""
-    row = engine.arrow(
-        """SELECT count(DISTINCT search_id) AS n, count(DISTINCT CASE WHEN search IS NULL THEN search_id END) AS missing
-           FROM numbered_impressions WHERE query IS NOT NULL"""
-    ).to_pylist()[0]
-    return bool(row["missing"] <= MISSING * row["n"])
-
-
-def _mean_propensities(engine: Engine) -> None:
-    """Step `pairs_shown` (query, document, p): p̄ of each pair."""
-    engine.step(
-        "pairs_shown",
-        f"""
-        SELECT i.query, i.document, {engine.ordered_sum("p.p", "i.search_id")} / max(n.searches) AS p
-        FROM numbered_impressions AS i JOIN propensity AS p ON p.rank = i.rank
-        JOIN (SELECT query, count(DISTINCT search_id) AS searches FROM numbered_impressions GROUP BY query) AS n
-          ON n.query = i.query
-        WHERE i.document IS NOT NULL GROUP BY i.query, i.document
-        """,
-    )
-
-
-def _expected(engine: Engine, *, complete: bool) -> None:
+def _expected(engine: Engine) -> None:
     """Step `counted` (search, document, b): b_s(a) of each test search with impressions and each pair of its query."""
     engine.step(
         "shown_ranks",
@@ -121,6 +100,16 @@ def _expected(engine: Engine, *, complete: bool) -> None:
         """,
     )
     engine.step(
+        "pairs_shown",
+        f"""
+        SELECT r.query, r.document, {engine.ordered_sum("r.p", "r.search")} / max(n.searches) AS p
+        FROM shown_ranks AS r
+        JOIN (SELECT query, count(DISTINCT search) AS searches FROM shown_ranks WHERE split = 'test'
+              GROUP BY query) AS n ON n.query = r.query
+        WHERE r.split = 'test' GROUP BY r.query, r.document
+        """,
+    )
+    engine.step(
         "shown_elsewhere",
         f"""
         SELECT query, document, {engine.ordered_sum("clicks", "search")} AS clicks,
@@ -128,17 +117,16 @@ def _expected(engine: Engine, *, complete: bool) -> None:
         FROM shown_ranks WHERE split <> 'test' GROUP BY query, document
         """,
     )
-    engine.step("mean_relevance", "SELECT sum(clicks) / sum(p) AS relevance FROM shown_elsewhere")
-    guess = (
-        "(coalesce(e.clicks, 0) + :shrinkage * coalesce(m.relevance, 0)) / (coalesce(e.p, 0) + :shrinkage)"
-        if complete
-        else "0 * :shrinkage"
-    )
+    shown = totals(engine, "shown_elsewhere", "query, document", by="query", clicks="clicks", p="p")
+    mean = shown["clicks"] / shown["p"] if shown["clicks"] and shown["p"] else 0.0
     engine.step(
         "guessed_relevance",
-        f"""SELECT r.query, r.document, r.p, {guess} AS guess FROM pairs_shown AS r CROSS JOIN mean_relevance AS m
-            LEFT JOIN shown_elsewhere AS e ON e.query = r.query AND e.document = r.document""",
-        shrinkage=SHRINKAGE,
+        """SELECT r.query, r.document, r.p,
+                  (coalesce(e.clicks, 0) + :shrinkage * :mean) / (coalesce(e.p, 0) + :shrinkage) AS guess
+           FROM pairs_shown AS r
+           LEFT JOIN shown_elsewhere AS e ON e.query = r.query AND e.document = r.document""",
+        shrinkage=float(SHRINKAGE),
+        mean=mean,
     )
     engine.step(
         "counted",

@@ -37,6 +37,8 @@ from wayword.utility import CUTOFFS, Floats, utility_at
 
 UTILITY, LIST_UTILITY = METRICS = ("utility", "list_utility")
 IPS, CONTROL_VARIATE, DOUBLY_ROBUST = ESTIMATORS = ("ips", "control variate", "doubly robust")
+ROUNDING = 1e-12
+"""Standard errors below are 0, but for rounding: those of logged queries, whose utility is 1."""
 
 
 def at_cutoffs(outcome: Outcomes) -> dict[tuple[str, int], Floats]:
@@ -165,7 +167,8 @@ def more_precise(table: pa.Table, other: pa.Table) -> bool:
         return dict(zip(keys, rows["standard_error"].to_pylist(), strict=True))
 
     mine, theirs = errors(table), errors(best(other))
-    ratios = [mine[key] / theirs[key] for key in sorted(mine) if theirs.get(key) and mine[key] > 0]
+    known = [key for key in sorted(mine) if min(mine[key], theirs.get(key, 0.0)) > ROUNDING]
+    ratios = [mine[key] / theirs[key] for key in known]
     return bool(ratios) and float(np.log(ratios).mean()) <= 0
 
 

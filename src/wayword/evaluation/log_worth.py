@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from wayword.engines import Engine
+from wayword.engines import Engine, totals
 from wayword.engines.tables import fetch, tables_in
 from wayword.store.stage import Folders, Report
 
@@ -100,25 +100,24 @@ class LogWorth:
                LEFT JOIN rankings AS own ON own.query = s.query AND own.document = c.document
                LEFT JOIN propensity AS looked ON looked.rank = own.rank""",
         )
-        order = "search, document, rank"
+        worth = totals(engine, "click_worth", "search, document, rank", most="most", found="found")
         row = engine.arrow(
-            f"""SELECT count(*) AS clicks, {engine.ordered_sum("most", order)} AS most,
-                       {engine.ordered_sum("found", order)} AS found,
-                       count(CASE WHEN own IS NULL OR queries > 1 THEN 1 END) AS elsewhere,
+            """SELECT count(*) AS clicks, count(CASE WHEN own IS NULL OR queries > 1 THEN 1 END) AS elsewhere,
                        count(CASE WHEN own IS NULL OR best < own THEN 1 END) AS better FROM click_worth"""
         ).to_pylist()[0]
         searched = engine.arrow(
             f"""SELECT count(*) AS queries, sum(n) AS searches, sum(CASE WHEN n >= {OFTEN} THEN n ELSE 0 END) AS often
                 FROM (SELECT query, count(*) AS n FROM numbered_searches GROUP BY query) AS q"""
         ).to_pylist()[0]
-        clicks, found, searches = row["clicks"], row["found"] or 0.0, int(searched["searches"] or 0)
+        clicks, most, searches = row["clicks"], worth["most"] or 0.0, int(searched["searches"] or 0)
+        found = worth["found"] or 0.0
         return cls(
             searches,
             clicks,
             searched["queries"],
             row["elsewhere"] / max(clicks, 1),
             row["better"] / max(clicks, 1),
-            float(row["most"] / found) if found > 0 else None,
+            float(most / found) if found > 0 else None,
             float(searched["often"] or 0) / max(searches, 1),
         )
 

@@ -43,11 +43,12 @@ def outcomes(
     """
     listed = lists if candidates is None else {**lists, "oracle": candidates}
     engine.load("listed", _as_table(listed, contexts))
-    engine.step(
+    engine.number(
         "test_searches",
-        """SELECT row_number() OVER (ORDER BY s.search) - 1 AS place, s.search, s.query, i.context
-           FROM numbered_searches AS s JOIN instances AS i ON i.search = s.search
-           WHERE s.split = 'test' AND s.search IN (SELECT search FROM numbered_clicks)""",
+        """SELECT s.search, s.query, i.context FROM numbered_searches AS s JOIN instances AS i ON i.search = s.search
+           WHERE s.split = 'test' AND EXISTS (SELECT 1 FROM numbered_clicks AS c WHERE c.search = s.search)""",
+        "place",
+        "search",
     )
     engine.step(
         "test_pairs",

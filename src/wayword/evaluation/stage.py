@@ -422,13 +422,17 @@ def choose_tested(engine: Engine, most: int) -> None:
     if not most:
         return
     engine.step(
-        "untested",
-        f"""SELECT search FROM (
-              SELECT search, row_number() OVER (ORDER BY md5(search_id), search) AS place FROM numbered_searches
-              WHERE split = 'test' AND search IN (SELECT search FROM numbered_clicks)) AS ordered
-            WHERE place > {int(most)}""",
+        "tested",
+        f"""SELECT search FROM numbered_searches AS s WHERE s.split = 'test'
+              AND EXISTS (SELECT 1 FROM numbered_clicks AS c WHERE c.search = s.search)
+            ORDER BY md5(search_id), search LIMIT {int(most)}""",
     )
-    engine.step("instances", "SELECT * FROM instances WHERE search NOT IN (SELECT search FROM untested)")
+    engine.step(
+        "instances",
+        """SELECT i.* FROM instances AS i WHERE i.split <> 'test'
+             OR EXISTS (SELECT 1 FROM tested AS t WHERE t.search = i.search)
+             OR NOT EXISTS (SELECT 1 FROM numbered_clicks AS c WHERE c.search = i.search)""",
+    )
 
 
 def contexts_tested(engine: Engine) -> NDArray[np.int32]:

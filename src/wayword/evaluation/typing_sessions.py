@@ -97,12 +97,13 @@ class Sessions:
         cls, engine: Engine, texts: Sequence[str], schema: pa.Schema, measure: Measure, most: int
     ) -> "Sessions":
         """Choose at most `most` test searches by md5. Needs the numbered log, `rankings` and `propensity`."""
-        engine.step(
+        engine.number(
             "sessions",
-            f"""SELECT row_number() OVER (ORDER BY search) - 1 AS place, search, query FROM (
-                  SELECT search, query FROM numbered_searches
-                  WHERE split = 'test' AND query IN (SELECT query FROM rankings)
-                  ORDER BY md5(search_id), search LIMIT {int(most)}) AS chosen""",
+            f"""SELECT search, query FROM numbered_searches
+                WHERE split = 'test' AND query IN (SELECT query FROM rankings)
+                ORDER BY md5(search_id), search LIMIT {int(most)}""",
+            "place",
+            "search",
         )
         engine.step(
             "represented",
@@ -231,6 +232,7 @@ def estimate(
         means = columns.sum(axis=0) / total
         residuals = columns - means * own[:, None]
         low, high = widened(*interval(replicates, config.level), means, residuals, config.level)
+        low, high = np.maximum(low, 0.0), np.minimum(high, 1.0 if metric == TAKEN else np.inf)
         estimator = sessions.estimator if metric == FOUND else IPS
         shared = {"metric": metric, "k": SHOWN, "mode": mode, "people": people, "estimator": estimator}
         reliable = _diagnostics(columns, residuals, own) if metric == FOUND else [{} for _ in names]

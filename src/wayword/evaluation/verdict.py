@@ -5,7 +5,8 @@ Two numbers decide, of typing sessions on the same test searches: the difference
 too small to matter (`LEAST_FOUND`; `FEWER` and `MORE`). A policy is better if it is better in one and not worse in the
 other; `mixed` if one is better in found, the other in keystrokes. Who is better in keystrokes alone must not find less
 by `LEAST_FOUND`, as far as the interval allows. Where neither differs, the verdict is `equal` if the whole interval of
-found is within ± `LEAST_FOUND`. Else it is `unknown`: the log is too short to tell.
+found is within ± `LEAST_FOUND`, or excludes 0 (a difference that is sure, and too small). Else it is `unknown`: the log
+is too short to tell.
 
 How much longer it would have to be, if as many more searches are typed again: the standard error s of a difference
 falls with the root of the number of searches. A difference d is found with 80 % power where d = (z₀.₉₇₅ + z₀.₈) s, so
@@ -43,6 +44,8 @@ FEWER, MORE = 0.98, 1.05
 POWER = 0.8
 """Probability of telling a difference, with the clicks that are said to be needed."""
 LEVEL = 0.95
+SERVED = ("wayword", "next")
+"""A sentence that names no policy is about what is served, or, when versions are compared, may be served next."""
 NOTHING = "No test search has a click, so nothing can be told. A longer log is needed."
 WORDS = {
     "popular": "most popular completion",
@@ -307,6 +310,9 @@ def _sentence(
         MIXED: f"{_mixed(found)} than with {than}: {numbers}",
         UNKNOWN: f"Cannot tell whether it is better than {than}: {numbers}",
     }[better]
+    if policy not in SERVED:
+        name = _in_words(policy)
+        start = f"{name[0].upper()}{name[1:]}: {start[0].lower()}{start[1:]}"
     if advice:
         return f"{start}; {advice}."
     return f"{start}; holds for {_listed(holds)}." if holds else f"{start}."
@@ -363,10 +369,20 @@ def _advice(needed: float | None, searches: int = 0, available: int = 0) -> str:
     """
     if needed is None:
         return ""
-    times = round(needed)
-    said = NUMBERS[times - 2] if 2 <= times <= len(NUMBERS) + 1 else f"{max(needed, 1.1):,.2g}"
     more = f", or more than {searches:,} of the {available:,} test searches (`[evaluation] sessions`)"
-    return f"about {said} times the clicks would be needed{more if searches < available else ''}"
+    return f"about {times_in_words(needed)} times the clicks would be needed{more if searches < available else ''}"
+
+
+def times_in_words(times: float) -> str:
+    """Say how many times, with two digits at most.
+
+    >>> [times_in_words(times) for times in (1.02, 1.44, 3.7, 33.9, 173.2, 4321)]
+    ['1.1', '1.4', 'four', '34', '170', '4,300']
+    """
+    whole = round(times)
+    if 2 <= whole <= len(NUMBERS) + 1:
+        return NUMBERS[whole - 2]
+    return f"{max(times, 1.1):.2g}" if whole < 2 else f"{float(f'{times:.2g}'):,.0f}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -284,8 +284,10 @@ def _served_queries(workspace: Workspace, config: IndexConfig, overrides: Overri
 
 def _few_users(workspace: Workspace, texts: list[str], least: int) -> NDArray[np.bool_]:
     """Mask of the queries searched by fewer than `least` users; all false where the log has no users."""
-    searches = tables.read(workspace.folder("log"), "searches")
-    if least < 2 or searches["user_id"].null_count == searches.num_rows:
+    if least < 2:
+        return np.zeros(len(texts), bool)
+    searches = tables.read(workspace.folder("log"), "searches", "text", "user_id")
+    if searches["user_id"].null_count == searches.num_rows:
         return np.zeros(len(texts), bool)
     users = searches.group_by("text").aggregate([("user_id", "count_distinct")])
     count = dict(zip(users["text"].to_pylist(), users["user_id_count_distinct"].to_pylist(), strict=True))

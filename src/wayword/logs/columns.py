@@ -108,7 +108,8 @@ def _context(engine: Engine, raw: str, name: str) -> str:
     """
     text, number = (context_value(engine, raw, name, number=number) for number in (False, True))
     counts = engine.arrow(
-        f"SELECT count({text}) AS given, count(TRY_CAST({text} AS DOUBLE)) AS numbers FROM {raw}"
+        f"""SELECT count({text}) AS given, count(CASE WHEN TRY_CAST({text} AS DOUBLE) IS NOT NULL THEN 1 END) AS numbers
+            FROM {raw}"""
     ).to_pylist()[0]
     return text if not counts["given"] or counts["given"] > counts["numbers"] else number
 

@@ -23,7 +23,7 @@ SHOWN_AGAIN, SAME_RANK = 50, 0.75
 searches, at random; all are if only one half of the experiment has the label. Fewer impressions do not tell."""
 TWICE = "rows that are there twice"
 TWICE_CLICKED = "rows that are there twice, clicked in one and not in the other, which counts as clicked"
-UNREAD_TIMES = "times that cannot be read"
+UNREAD_TIMES = "times that cannot be read, or are before 1970"
 _TYPES = {
     **{name: TYPES[name] for name in ("search_id", "query", "document", "rank", "time")},
     "clicked": column_types.Kind(
@@ -167,6 +167,7 @@ def _typed(engine: Engine, *, source: str, first_rank: int) -> None:
         "timed_impressions",
         f"SELECT *, {text('time')} AS time_text, {text('query')} AS raw_query FROM raw_impressions",
     )
+    time = microseconds(engine, "timed_impressions")
     engine.step(
         "typed_impressions",
         f"""
@@ -175,7 +176,7 @@ def _typed(engine: Engine, *, source: str, first_rank: int) -> None:
                TRY_CAST({text("rank")} AS DOUBLE) + {1 - first_rank} AS rank,
                CASE WHEN lower({text("clicked")}) IN ('1', 'true', '1.0') THEN 1
                     WHEN lower({text("clicked")}) IN ('0', 'false', '0.0') THEN 0 END AS clicked,
-               {microseconds(engine, "timed_impressions")} AS time, {text("swap")} AS swap
+               CASE WHEN {time} >= 0 THEN {time} END AS time, {text("swap")} AS swap
         FROM timed_impressions AS r LEFT JOIN impression_forms AS f ON f.raw = r.raw_query
         """,
     )

@@ -92,14 +92,16 @@ def _normalise(engine: Engine, given: columns.Columns) -> None:
 
 def _searches(engine: Engine, given: columns.Columns) -> None:
     context = "".join(f", min({engine.quote(n)}) AS {engine.quote(n)}" for n in given.stored)
-    engine.step(
+    engine.number(
         "unsplit",
         f"""
-        SELECT row_number() OVER (ORDER BY min(input_row)) - 1 AS search, search_id, min(text) AS text,
-               min(raw_query) AS raw_query, min(prefix) AS prefix, bool_or(coalesce(untyped, false)) AS untyped,
-               min(user_id) AS user_id, min(time_text) AS time_text {context}
+        SELECT min(input_row) AS first_row, search_id, min(text) AS text, min(raw_query) AS raw_query,
+               min(prefix) AS prefix, bool_or(coalesce(untyped, false)) AS untyped, min(user_id) AS user_id,
+               min(time_text) AS time_text {context}
         FROM typed GROUP BY search_id
         """,
+        "search",
+        "first_row",
     )
 
 

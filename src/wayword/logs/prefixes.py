@@ -61,7 +61,7 @@ def build(engine: Engine, config: PrefixConfig, context: Sequence[str]) -> dict[
         JOIN passes AS p ON p.pass = 0 OR s.split = 'retriever'
         JOIN (SELECT DISTINCT text, cuts FROM cuts) AS n ON n.text = s.text
         WHERE s.prefix IS NULL AND NOT s.untyped
-          AND (s.split <> 'retriever' OR s.search IN (SELECT search FROM numbered_clicks))
+          AND (s.split <> 'retriever' OR EXISTS (SELECT 1 FROM numbered_clicks AS c WHERE c.search = s.search))
         """,
         seed=str(config.seed),
     )
@@ -78,12 +78,18 @@ def build(engine: Engine, config: PrefixConfig, context: Sequence[str]) -> dict[
         """,
     )
     named = "".join(f", {engine.quote(name)}" for name in context)
+    quoted = [engine.quote(name) for name in context]
+    order = ", ".join(f"{name} NULLS LAST" for name in ("prefix", *quoted))
+    engine.number("distinct_contexts", f"SELECT DISTINCT prefix {named} FROM typed_by", "context", order)
     engine.step(
-        "placed_contexts",
-        f"""SELECT *, CAST(dense_rank() OVER (ORDER BY prefix {named}) - 1 AS INTEGER) AS context FROM typed_by""",
+        "contexts", f"SELECT CAST(context AS INTEGER) AS context, prefix {named} FROM distinct_contexts"
     )
-    engine.step("instances", "SELECT search, split, pass, context FROM placed_contexts")
-    engine.step("contexts", f"SELECT DISTINCT context, prefix {named} FROM placed_contexts")
+    same = " AND ".join(f"(t.{n} = c.{n} OR (t.{n} IS NULL AND c.{n} IS NULL))" for n in quoted)
+    engine.step(
+        "instances",
+        f"""SELECT t.search, t.split, t.pass, c.context FROM typed_by AS t
+            JOIN contexts AS c ON c.prefix = t.prefix {"AND" if same else ""} {same}""",
+    )
     return _report(engine)
 
 
@@ -92,8 +98,8 @@ def _report(engine: Engine) -> dict[str, int]:
         """
         SELECT (SELECT count(*) FROM contexts) AS contexts, (SELECT count(*) FROM instances) AS instances,
                (SELECT count(*) FROM numbered_searches AS s
-                WHERE (s.split <> 'retriever' OR s.search IN (SELECT search FROM numbered_clicks))
-                  AND s.search NOT IN (SELECT search FROM instances)) AS dropped
+                WHERE (s.split <> 'retriever' OR EXISTS (SELECT 1 FROM numbered_clicks AS c WHERE c.search = s.search))
+                  AND NOT EXISTS (SELECT 1 FROM instances AS i WHERE i.search = s.search)) AS dropped
         """
     ).to_pylist()[0]
     if not counts["instances"]:

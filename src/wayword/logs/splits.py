@@ -32,9 +32,10 @@ def assign(engine: Engine, config: LogConfig, clock: Clock, *, source: str) -> s
         share, searches = "substr(md5(search_id), 1, 8)", "weighed"
         bounds = {"first": threshold(config.retriever_share), "second": threshold(both)}
     else:
-        share, bounds = "share", {"first": config.retriever_share, "second": both}
-        searches = """(SELECT *, (row_number() OVER (ORDER BY clock, search_id) - 1)
-                         / CAST(count(*) OVER () AS DOUBLE) AS share FROM weighed)"""
+        n = engine.arrow("SELECT count(*) AS n FROM weighed")["n"][0].as_py()
+        engine.number("in_order", "SELECT * FROM weighed", "place", "clock, search_id")
+        share, bounds = f"place / CAST({n} AS DOUBLE)", {"first": config.retriever_share, "second": both}
+        searches = "in_order"
     engine.step(
         "searches",
         f"""

@@ -38,7 +38,7 @@ def write(out: Path, source: Path | InputFile, config: LogConfig, *, judged: boo
 
 def context_columns(folder: Path) -> dict[str, pa.DataType]:
     """The log's context columns by name, in its order, with their types."""
-    schema = tables.read(folder, "searches").schema
+    schema = tables.schema(folder, "searches")
     return {
         field.name.removeprefix(CONTEXT): field.type for field in schema if field.name.startswith(CONTEXT)
     }

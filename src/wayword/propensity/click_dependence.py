@@ -21,6 +21,8 @@ SIGNIFICANT = 3.0
 """Standard errors: a large log shows small effects of no consequence."""
 CASCADE = -0.5
 """An effect of expected clicks that cascades have: a log that cannot exclude it does not say that there is none."""
+ALL = -0.995
+"""An effect of a click above that is as good as −1: people click once."""
 LEAST_INFORMATION = 1e-9
 PRIOR = 1.0
 """Weight of the mean relevance in that of a stratum, in impressions at rank 1."""
@@ -62,23 +64,32 @@ class Dependence:
         after, above = self.after_click, self.expected_above
         if np.isinf(after.error):
             return "This log has no clicks that tell whether a result is clicked less after a click above."
-        change = min(-after.value, 1) if after.negative else after.value
-        found = f"fter a click above, a result is clicked {change:.0%} "
+        less = (
+            f"a result is clicked {-after.value:.0%} less"
+            if after.value > ALL
+            else "hardly any result is clicked"
+        )
+        found = f"fter a click above, {less}"
         if self.cascade:
             return (
-                f"Clicking is cascade-like: a{found}less, and also less the better the results above it are "
+                f"Clicking is cascade-like: a{found}, and less is clicked the better the results above it are "
                 f"({above.value:.0%} for each click expected there, ± {2 * above.error:.0%}). p is then an average "
                 "over the pages of this log: where better results move to the top, the ranks below are looked at less."
             )
         if after.negative and above.value - 2 * above.error < CASCADE:
             return (
-                f"A{found}less. This log is too small to tell whether it is also clicked less the better the results "
+                f"A{found}. This log is too small to tell whether a result is also clicked less the better the results "
                 "above it are; if so, clicking is cascade-like, and p is an average over the pages of this log."
             )
         if after.negative:
-            return f"A{found}less, but not less where better results stand above: people stop at a click, p is right."
+            return (
+                f"A{found}, but as much where better results stand above: people stop at a click, p is right."
+            )
         if after.positive:
-            return f"A{found}more: some people click more than others. The intervals take it into account."
+            return (
+                f"After a click above, a result is clicked {after.value:.0%} more: some people click more than others. "
+                "The intervals take it into account."
+            )
         return "A result is clicked as often after a click above as without: nothing speaks for cascade-like clicking."
 
 
@@ -124,12 +135,12 @@ def _expected(data: Impressions, p: Floats, known: Flags) -> Floats:
 
 def _of_rows(data: Impressions, ranks: Integers, x: Floats, p: Floats) -> Effect:
     """β of a covariate of the rows, from the informative strata at the given ranks."""
-    inside = np.isin(data.strata.ranks, ranks)[data.strata.rank]
-    near = data.select(inside)
+    inside = np.isin(data.strata.ranks, ranks)
+    near = data.at(ranks)
     informative = near.strata.informative()
-    row = inside[data.rows.cell]
+    row = inside[data.strata.rank][data.rows.cell]
     row[row] = informative[near.rows.cell]
-    return _effect(near.select(informative), x[row], p)
+    return _effect(near.select(informative), x[row], p[inside])
 
 
 def _effect(data: Impressions, x: Floats, p: Floats) -> Effect:

@@ -11,7 +11,7 @@ from wayword.errors import LogError, WaywordError
 from wayword.propensity import all_pairs, chain, likelihood, regression_em
 from wayword.propensity.identifiability import LEAST_CLICKS, check, joined
 from wayword.propensity.power_law import FittedLaw, fitted_law
-from wayword.propensity.rank_groups import spans
+from wayword.propensity.rank_groups import gaps, spans
 from wayword.propensity.rates import Rates
 from wayword.propensity.strata import Floats, Impressions, Integers, Period, Strata
 
@@ -181,9 +181,8 @@ def _with_law(
             f"By the power law fitted to the other ranks, {law.formula}: {spans(others)}. There, fewer than "
             f"{LEAST_CLICKS} clicks, or none, are on results that compare the rank with rank 1."
         )
-    never = np.setdiff1d(np.arange(1, strata.ranks[-1]), strata.ranks)
-    if len(never):
-        notes.append(f"Never shown: {spans(never)}. Where such a rank is needed, it has the power law too.")
+    if never := gaps(strata.ranks):
+        notes.append(f"Never shown: {never}. Where such a rank is needed, it has the power law too.")
     every = own.at(strata.ranks)
     p, low, high = (every[name].to_numpy() for name in ("p", "low", "high"))
     return Estimate(options.method, strata.ranks, p, low, high, others, law, covariance, notes)

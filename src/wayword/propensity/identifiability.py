@@ -51,9 +51,11 @@ def check(data: Impressions, period: Period = "none") -> None:
     strata = data.strata
     at_rank = strata.by_rank(strata.clicked)
     if np.count_nonzero(at_rank) == 1:
+        clicks = int(strata.clicked.sum())
+        every = "the only click" if clicks == 1 else f"all {clicks:,} clicks"
         raise LogError(
-            f"Found all {strata.clicked.sum():,.0f} clicks at rank {strata.ranks[at_rank.argmax()]}; expected clicks "
-            "at several ranks. Check that `rank` is the position at which the clicked result was shown."
+            f"Found {every} at rank {strata.ranks[at_rank.argmax()]}; expected clicks at several ranks. Check that "
+            "`rank` is the position at which the clicked result was shown."
         )
     if not strata.moved().any():
         within = "" if period == "none" or data.days is None else f" within a {period} ({WHOLE})"
@@ -104,15 +106,17 @@ def _within(data: Impressions, period: Period) -> str:
 
 def _check_groups(strata: Strata, groups: list[Integers], within: str) -> None:
     """Refuse ranks in several groups, naming the pairs of ranks that would join them."""
-    clicks = strata.by_rank(strata.clicked)
-    shares = [float(clicks[np.isin(strata.ranks, group)].sum() / clicks.sum()) for group in groups]
-    if max(shares[1:], default=0) <= APART and sum(shares[1:]) <= APART_TOGETHER:
+    clicks = strata.by_rank(strata.clicked)[np.searchsorted(strata.ranks, np.concatenate(groups))]
+    starts = np.cumsum([0, *map(len, groups[:-1])])
+    shares = np.add.reduceat(clicks, starts)[1:] / clicks.sum()
+    if shares.max(initial=0) <= APART and shares.sum() <= APART_TOGETHER:
         return
-    pairs = ", ".join("{} and {}".format(*nearest(groups[0], group)) for group in groups[1:11])
-    named = "; ".join(spans(group) for group in groups[:6])
-    more = f"; and {len(groups) - 6} more" if len(groups) > 6 else ""
+    apart = sorted(groups[1:11], key=lambda group: int(group[0]))
+    pairs = ", ".join("{} and {}".format(*nearest(groups[0], group)) for group in apart)
+    named = "; ".join(spans(group) for group in [groups[0], *apart][:6])
+    more = f"; and {len(groups) - 6:,} more" if len(groups) > 6 else ""
     raise LogError(
-        f"Found ranks in {len(groups)} groups that no clicked result joins{within} ({named}{more}); expected each "
+        f"Found ranks in {len(groups):,} groups that no clicked result joins{within} ({named}{more}); expected each "
         f"rank to be joined with rank 1. Missing are results that were shown, and clicked, at both ranks of: {pairs}. "
         f"{PLAN}, and how long. {BAND}."
     )

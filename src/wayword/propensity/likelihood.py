@@ -24,6 +24,8 @@ from scipy.sparse import csr_array
 from wayword.propensity.strata import Floats, Impressions, Strata
 
 STEPS = 100
+LARGEST = 3.0
+"""Of a step of Newton's method in log p: far from the maximum it may overshoot by more than numbers can hold."""
 TOLERANCE = 1e-9
 FULL = 1 - 1e-9
 """Largest leverage: that of an impression which alone decides γ̂, whose residual is 0."""
@@ -90,7 +92,7 @@ def fit(strata: Strata) -> Floats:
         step[1:] = np.linalg.solve(information(strata, log_p)[1:, 1:], gradient)
         if step[1:] @ gradient < TOLERANCE:
             break
-        size = 1.0
+        size = min(1.0, LARGEST / float(np.abs(step).max()))
         while (tried := log_likelihood(strata, log_p + size * step)) < value and size > 1e-6:
             size /= 2
         log_p, value = log_p + size * step, tried

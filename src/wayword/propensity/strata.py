@@ -185,8 +185,8 @@ def _read(engine: Engine, period: Period) -> tuple[Strata, Rows]:
         "keyed",
         f"""
         SELECT search_id, rank, clicked,
-               CASE WHEN swap IS NULL THEN CAST(query AS VARCHAR) ELSE concat(chr(10), swap) END AS query,
-               CASE WHEN swap IS NULL THEN CAST(document AS VARCHAR) ELSE '' END AS document,
+               CASE WHEN swap IS NULL THEN CAST(query AS STRING) ELSE concat(chr(10), swap) END AS query,
+               CASE WHEN swap IS NULL THEN CAST(document AS STRING) ELSE '' END AS document,
                CAST({moment} AS BIGINT) AS period
         FROM impressions
         """,

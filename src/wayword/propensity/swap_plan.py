@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from wayword.propensity.identifiability import check_clicks, check_first
+from wayword.errors import LogError
+from wayword.propensity.identifiability import LEAST_CLICKS, check_clicks, check_first
 from wayword.propensity.power_law import power_law
 from wayword.propensity.rank_groups import rank_groups
 from wayword.propensity.strata import Floats, Impressions, Integers
@@ -86,20 +87,33 @@ def plan(data: Impressions, wanted: Wanted) -> SwapPlan:
     """Choose, for each group of ranks not joined with rank 1, the pair that needs the fewest searches."""
     check_clicks(data)
     check_first(data.strata)
-    groups = rank_groups(data.informative().strata)
     strata, searches = data.strata, len(data.rows)
-    p = power_law(strata.ranks, alpha=wanted.alpha)
-    shown = strata.by_rank(strata.shown)
-    relevance = strata.by_rank(strata.clicked) / np.maximum(shown, 1) / p
+    if len(strata.ranks) == 1:
+        raise LogError(
+            "Found results at rank 1 only; expected what searches showed further down too. Check that `rank` is the "
+            "position at which a result was shown."
+        )
+    clicks = int(strata.clicked.sum())
+    if clicks < LEAST_CLICKS:
+        raise LogError(
+            f"Found {clicks} click{'s' * (clicks > 1)}; expected {LEAST_CLICKS} or more. How long an experiment takes "
+            "is calculated from click rates: collect more searches first."
+        )
+    groups = rank_groups(data.informative().strata)
+    candidate = np.isin(strata.ranks, groups[0]) | (strata.ranks <= DEPTH)
+    ranks = strata.ranks[candidate]
+    p = power_law(ranks, alpha=wanted.alpha)
+    shown = strata.by_rank(strata.shown)[candidate]
+    relevance = strata.by_rank(strata.clicked)[candidate] / np.maximum(shown, 1) / p
     needed = searches_needed(p, relevance, wanted) / (np.minimum.outer(shown, shown) / searches)
     chosen = []
     for group in groups[1:]:
         if (near := group[group <= DEPTH]).size:
-            of_pair = needed[np.ix_(np.isin(strata.ranks, groups[0]), np.isin(strata.ranks, near))]
+            of_pair = needed[np.ix_(np.isin(ranks, groups[0]), np.isin(ranks, near))]
             i, j = np.unravel_index(int(of_pair.argmin()), of_pair.shape)
             chosen.append((int(groups[0][i]), int(near[j]), float(of_pair[i, j])))
     total = sum(traffic for *_, traffic in chosen)
-    reach = dict(zip(strata.ranks.tolist(), (shown / searches).tolist(), strict=True))
+    reach = dict(zip(ranks.tolist(), (shown / searches).tolist(), strict=True))
     swaps = [
         Swap(min(a, b), max(a, b), traffic * min(reach[a], reach[b]), wanted.share * traffic / total)
         for a, b, traffic in sorted(chosen, key=lambda swap: swap[1])

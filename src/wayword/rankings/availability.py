@@ -32,7 +32,7 @@ def write(out: Path, at: Folders, documents: InputFile, *, needed: bool = False)
         rows = engine.arrow(
             "SELECT document FROM documents WHERE document_id IN (SELECT document_id FROM gone)"
         )
-        mask = np.ones(tables.read(at["rankings"], "documents").num_rows, np.bool_)
+        mask = np.ones(tables.rows(at["rankings"], "documents"), np.bool_)
     mask[rows["document"].to_numpy()] = False
     return {**save(out, mask), "of no ranking": gone - int((~mask).sum())}
 

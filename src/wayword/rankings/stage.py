@@ -61,6 +61,7 @@ def write(
         rankings.number(engine, described)
         rules = rankings.MismatchRules(config.on_mismatch, lenient, judged, config.max_unexplained)
         report = rankings.join_log(engine, rules, source=source)
+        rankings.require_clicks(engine, source=source)
         for name, order in (
             ("queries", "query"),
             ("documents", "document"),
@@ -70,7 +71,7 @@ def write(
         ):
             tables.save(engine, out, name, order)
     return {
-        **{name: tables.read(out, name).num_rows for name in ("queries", "documents", "rankings")},
+        **{name: tables.rows(out, name) for name in ("queries", "documents", "rankings")},
         **report,
         **asked,
     }
@@ -101,7 +102,8 @@ def read_documents(engine: Engine, path: Path | InputFile, *, attributes: bool =
     names = [name for name in engine.columns("described") if name != "input_row"]
     if "document" not in names or "title" not in names:
         raise LogError(
-            f"{path} has the columns {', '.join(names)}; expected document and title. Rename them."
+            f"{path} has the columns {', '.join(names)}; expected document and title. Rename them: `wayword import LOG "
+            f"--documents {path} --out log` does."
         )
     used = dict.fromkeys(("document", "name", "title"), column_types.TEXT)
     column_types.check(engine, "described", used, source=str(path))

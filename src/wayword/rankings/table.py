@@ -53,7 +53,8 @@ def rows(engine: Engine, *, source: str) -> None:
     if missing:
         raise LogError(
             f"{source} lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}.\n"
-            f"  found:    {', '.join(names)}\n  expected: query, document, rank"
+            f"  found:    {', '.join(names)}\n  expected: query, document, rank\n"
+            f"Rename them: `wayword import LOG --rankings {source} --out log` does."
         )
     used = {name: TYPES[name] for name in ("query", "document", "rank")}
     column_types.check(engine, "raw_rankings", used, source=source)
@@ -124,10 +125,10 @@ def number(engine: Engine, titles: pa.Table | None) -> None:
         """,
     )
     _display_forms(engine)
-    engine.step(
-        "queries",
+    engine.number(
+        "numbered_queries",
         """
-        SELECT CAST(row_number() OVER (ORDER BY t.text) - 1 AS INTEGER) AS query, t.text, min(t.raw) AS raw,
+        SELECT t.text, min(t.raw) AS raw,
                CASE WHEN count(t.raw) > 0 THEN coalesce(min(d.spelling), t.text) END AS shown,
                count(t.raw) > 0 AS ranked
         FROM (SELECT text, raw FROM answering
@@ -135,19 +136,29 @@ def number(engine: Engine, titles: pa.Table | None) -> None:
         LEFT JOIN displayed AS d ON d.text = t.text
         GROUP BY t.text
         """,
+        "query",
+        "text",
+    )
+    engine.step(
+        "queries", "SELECT CAST(query AS INTEGER) AS query, text, raw, shown, ranked FROM numbered_queries"
     )
     engine.load(
         "titles", titles.rename_columns({"document": "document_id"}) if titles is not None else _NO_TITLES
     )
-    engine.step(
-        "documents",
+    engine.number(
+        "numbered_documents",
         """
-        SELECT CAST(row_number() OVER (ORDER BY d.document_id) - 1 AS INTEGER) AS document, d.document_id,
-               t.title
+        SELECT d.document_id, t.title
         FROM (SELECT DISTINCT document_id FROM ranked) AS d
         LEFT JOIN (SELECT document_id, min(nullif(title, '')) AS title FROM titles GROUP BY document_id) AS t
         ON t.document_id = d.document_id
         """,
+        "document",
+        "document_id",
+    )
+    engine.step(
+        "documents",
+        "SELECT CAST(document AS INTEGER) AS document, document_id, title FROM numbered_documents",
     )
     engine.step(
         "rankings",
@@ -201,14 +212,19 @@ def join_log(engine: Engine, rules: MismatchRules, *, source: str) -> dict[str, 
         "numbered_searches",
         """
         SELECT s.*, q.query FROM searches AS s JOIN queries AS q ON q.text = s.text
-        WHERE s.search IN (SELECT search FROM kept) OR s.search NOT IN (SELECT search FROM clicks)
+        WHERE EXISTS (SELECT 1 FROM kept AS k WHERE k.search = s.search)
+           OR NOT EXISTS (SELECT 1 FROM clicks AS c WHERE c.search = s.search)
         """,
     )
+    return {**unknown, **drift}
+
+
+def require_clicks(engine: Engine, *, source: str) -> None:
+    """Raise an error if `join_log` has left no click."""
     if engine.arrow("SELECT count(*) AS n FROM numbered_clicks").column("n")[0].as_py() == 0:
         raise LogError(
             f"{source}: no click is left after the join. Expected clicks on documents that the rankings contain."
         )
-    return {**unknown, **drift}
 
 
 def place(engine: Engine) -> None:

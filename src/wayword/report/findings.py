@@ -23,7 +23,7 @@ def findings(facts: LogFacts, config: Config | None = None, checked: Sequence[Fi
 def _ranks(facts: LogFacts, config: Config) -> Finding | None:
     if facts.judged:
         return None
-    return agreed(facts.clicks, facts.mismatched, facts.shift, config.check)
+    return agreed(facts.clicks, facts.mismatched, facts.shift, config.check, shown=facts.confirmed)
 
 
 def _unexplained(facts: LogFacts, config: Config) -> Finding | None:

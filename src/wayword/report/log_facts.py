@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from wayword.check.rankings import constant_shift
 from wayword.engines import Engine, tables
 from wayword.evaluation.log_worth import LogWorth
+from wayword.logs.times import microseconds
 from wayword.store.workspace import Workspace
 
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 OFTEN = 3
 """A query of fewer searches says little by itself."""
 
@@ -32,6 +35,8 @@ class LogFacts:
     """Clicks at another rank than in the rankings."""
     shift: int | None
     """Logged rank − rank in the rankings, where more than half of the mismatched clicks have the same difference."""
+    confirmed: int
+    """Mismatched clicks that the impressions, if there are any, show at the logged rank."""
     not_returned: int
     """Clicks on documents that the rankings of their own query lack."""
     merged: int
@@ -47,7 +52,7 @@ class LogFacts:
     users: int
     """0 where the log has none."""
     times: tuple[str, str] | None
-    """The first and the last time."""
+    """The first and the last day."""
     judged: bool
 
     @classmethod
@@ -62,6 +67,10 @@ class LogFacts:
         tables.fetch(engine, workspace.folder("propensity"), "propensity")
         clicks, searches = _clicks(engine), _searches(engine)
         mismatched = int(report["mismatched clicks"])
+        confirmed = 0
+        if "impressions" in workspace.manifest["stages"]:
+            tables.fetch(engine, workspace.folder("impressions"), "numbered_impressions")
+            confirmed = shown_so(engine)
         return cls(
             searches=int(logged["searches"]),
             searches_with_click=int(logged["searches with a click"]),
@@ -74,6 +83,7 @@ class LogFacts:
             + int(report["clicks from queries without a ranking"]),
             mismatched=mismatched,
             shift=constant_shift(engine, _PAIRS, mismatched),
+            confirmed=confirmed,
             not_returned=int(report["clicks that their own query does not return in the rankings"]),
             merged=int(report["clicks from another form of their query with other results"]),
             at_first_rank=clicks["first"],
@@ -82,7 +92,7 @@ class LogFacts:
             seldom=searches["seldom"],
             prefixes=bool(searches["prefixes"]),
             users=searches["users"],
-            times=(str(searches["since"]), str(searches["until"])) if searches["since"] is not None else None,
+            times=days(engine),
             judged=clicks["ranked"] == 0,
         )
 
@@ -100,13 +110,39 @@ def _searches(engine: Engine) -> Mapping[str, Any]:
         f"""SELECT count(DISTINCT s.query) AS queries, count(s.prefix) AS prefixes,
                    count(CASE WHEN s.split = 'test' THEN 1 END) AS test,
                    count(CASE WHEN s.split = 'test' AND c.search IS NOT NULL THEN 1 END) AS tested,
-                   count(DISTINCT s.user_id) AS users, min(s.time_text) AS since, max(s.time_text) AS until,
+                   count(DISTINCT s.user_id) AS users,
                    count(CASE WHEN n.searches < {OFTEN} THEN 1 END) AS seldom
             FROM numbered_searches AS s
             LEFT JOIN (SELECT DISTINCT search FROM numbered_clicks) AS c ON c.search = s.search
             JOIN (SELECT query, count(*) AS searches FROM numbered_searches GROUP BY query) AS n ON n.query = s.query"""
     ).to_pylist()[0]
     return row
+
+
+def days(engine: Engine) -> tuple[str, str] | None:
+    """Return the first and the last day of the searches; None where they have no times."""
+    time = microseconds(engine, "numbered_searches")
+    first, last = (
+        engine.arrow(f"SELECT min({time}) AS first, max({time}) AS last FROM numbered_searches")
+        .to_pylist()[0]
+        .values()
+    )
+    if first is None:
+        return None
+    days = [(EPOCH + timedelta(microseconds=moment)).date().isoformat() for moment in (first, last)]
+    return days[0], days[1]
+
+
+def shown_so(engine: Engine) -> int:
+    """Count the clicks at another rank than the rankings give whose rank the impressions confirm."""
+    row = engine.arrow(
+        """SELECT count(*) AS n FROM numbered_clicks AS c JOIN numbered_searches AS s ON s.search = c.search
+           JOIN (SELECT DISTINCT search, document, rank FROM numbered_impressions) AS i
+             ON i.search = c.search AND i.document = c.document AND i.rank = c.rank
+           LEFT JOIN rankings AS r ON r.query = s.query AND r.document = c.document
+           WHERE r.rank IS NULL OR r.rank <> c.rank"""
+    ).to_pylist()[0]
+    return int(row["n"])
 
 
 _PAIRS = """SELECT c.rank, r.rank AS table_rank

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from jinja2 import Environment
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from wayword import __version__
 from wayword.check.finding import Finding, percent, share
@@ -25,7 +25,7 @@ from wayword.engines.tables import tables_in
 from wayword.errors import WaywordError
 from wayword.evaluation.stage import POPULAR
 from wayword.evaluation.typing_sessions import FOUND, KEYSTROKES, METRICS, MODEL
-from wayword.evaluation.verdict import EQUAL, MIXED, UNKNOWN
+from wayword.evaluation.verdict import EQUAL, MIXED, UNKNOWN, times_in_words
 from wayword.report import chart
 from wayword.report.chart import Chart, Mark
 from wayword.report.estimates import estimates_of
@@ -277,6 +277,7 @@ def render(report: LogReport) -> str:
 def _environment() -> Environment:
     made = environment()
     made.filters |= {"number": number, "shown": shown, "percent": percent, "points": points, "named": named}
+    made.filters |= {"code": code}
     made.globals |= {
         "width": chart.WIDTH,
         "height": chart.HEIGHT,
@@ -296,6 +297,21 @@ def named(policy: str) -> str:
     ('most popular completion', 'random')
     """
     return NAMES.get(policy, policy)
+
+
+def code(text: str) -> Markup:
+    """Text whose parts in backticks are code.
+
+    >>> str(code("a < b, see `wayword check`"))
+    'a &lt; b, see <code>wayword check</code>'
+    """
+    parts = text.split("`")
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part)
+        if n % 2 and n < len(parts) - 1
+        else escape("`" * (n % 2) + part)
+        for n, part in enumerate(parts)
+    )
 
 
 def points(value: float, digits: int = 1) -> str:
@@ -411,7 +427,7 @@ def _more_log(needed: float | None) -> str:
     >>> _more_log(33.9)
     'collect a longer log, about 34 times the clicks; until then, expect what most popular completion gives.'
     """
-    longer = f", about {needed:.2g} times the clicks" if needed else ""
+    longer = f", about {times_in_words(needed)} times the clicks" if needed else ""
     return f"collect a longer log{longer}; until then, expect what most popular completion gives."
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from wayword.logs.impressions import UNREAD_TIMES
 from wayword.propensity.comparison import LIKELIHOOD, Comparison
 from wayword.propensity.estimate import Estimate
 from wayword.propensity.rank_groups import spans
@@ -13,9 +14,11 @@ from wayword.propensity.swap_plan import DEPTH, SwapPlan
 
 WIDE = 30
 FIRST_RANKS = 20
-"""Deeper ranks are printed where they are a multiple of ten."""
+"""Deeper ranks are printed where they have one digit that is not 0: 30, 400."""
+SOME_GROUPS = 10
 SOME_RANKS = (2, 3, 5, 10)
-NOT_LEFT_OUT = ("rows", "impressions")
+YEAR = 365
+NOT_LEFT_OUT = ("rows", "impressions", UNREAD_TIMES)
 
 
 def print_estimate(found: Estimate, counts: Mapping[str, int], console: Console) -> None:
@@ -25,24 +28,26 @@ def print_estimate(found: Estimate, counts: Mapping[str, int], console: Console)
         table.add_column(name, justify="right")
     table.add_column("█ p  ░ to the end of the interval")
     for rank, p, low, high in zip(found.ranks, found.p, found.low, found.high, strict=True):
-        if rank > FIRST_RANKS and rank % 10 and rank != found.ranks[-1]:
+        if rank > FIRST_RANKS and len(str(rank).rstrip("0")) > 1 and rank != found.ranks[-1]:
             continue
         mark = "*" if rank in found.by_law else ""
         table.add_row(f"{rank}{mark}", f"{p:.4f}", f"{low:.4f}", f"{high:.4f}", bar(p, high))
     console.print(table)
     if len(found.by_law):
-        console.print("* by the power law", highlight=False)
+        _say("* by the power law", console)
     width = 1.96 * float(np.sqrt(found.law.covariance[1, 1]))
-    console.print(
+    _say(
         f"Fitted power law, which continues the table beyond rank {found.ranks[-1]}: {found.law.formula} "
         f"(alpha {found.law.alpha:.2f} ± {width:.2f}).",
-        highlight=False,
+        console,
     )
     for note in found.notes:
-        console.print(f"- {note}", highlight=False)
+        _say(f"- {note}", console)
+    if counts.get(UNREAD_TIMES):
+        _say(f"- {counts[UNREAD_TIMES]:,} {UNREAD_TIMES}: these rows count as one period.", console)
     for reason, count in counts.items():
         if reason not in NOT_LEFT_OUT:
-            console.print(f"- Left out: {count:,} of {counts['rows']:,} rows: {reason}.", highlight=False)
+            _say(f"- Left out: {count:,} of {counts['rows']:,} rows: {reason}.", console)
 
 
 def print_comparison(found: Comparison, console: Console) -> None:
@@ -59,20 +64,20 @@ def print_comparison(found: Comparison, console: Console) -> None:
         told = (f"{score.gain:.4f}", f"{score.behind:.4f} ± {score.error:.4f}") if score else ("", "")
         table.add_row(f"{name} ←" if name == found.recommended else name, *p, *told)
     console.print(table)
-    console.print(f"Recommended: {found.recommended}.", highlight=False)
+    _say(f"Recommended: {found.recommended}.", console)
     for reason in found.reasons:
-        console.print(f"- {reason}", highlight=False)
+        _say(f"- {reason}", console)
 
 
 def print_plan(found: SwapPlan, console: Console) -> None:
     """Print which ranks to swap, for which share of the traffic and how long."""
     wanted = found.wanted
-    console.print(f"Ranks that this log joins: {'; '.join(map(spans, found.groups))}.", highlight=False)
+    _say(_joined(found), console)
     if not found.swaps:
-        console.print(
-            f"Nothing to swap: all ranks down to {DEPTH} are joined with rank 1. `wayword propensity` gives their p "
-            "with intervals; four times the log makes them half as wide.",
-            highlight=False,
+        _say(
+            f"Nothing to swap: all ranks down to {DEPTH} that were shown are joined with rank 1. `wayword propensity` "
+            "gives their p with intervals; four times the log makes them half as wide.",
+            console,
         )
         return
     table = Table(
@@ -88,13 +93,39 @@ def print_plan(found: SwapPlan, console: Console) -> None:
         if found.days is None
         else f", about {np.ceil(found.days):,.0f} days at the {found.per_day:,.0f} a day of this log"
     )
-    console.print(
+    _say(
         f"It takes {found.traffic:,.0f} searches of the whole site{long}. In half of a pair's searches, drawn at "
         "random, its two results change places; in the impressions, the rows of both results have the pair (such as "
         "1-4) in the column `swap` in all of its searches, swapped or not; other rows have none. p is assumed to be "
-        f"about rank^-{wanted.alpha:g} for the calculation: where it falls faster, more searches are needed.",
-        highlight=False,
+        f"about rank^-{wanted.alpha:g} for the calculation: where it falls faster, more searches are needed."
+        f"{_too_long(found)}",
+        console,
     )
+
+
+def _joined(found: SwapPlan) -> str:
+    """Which ranks the log joins."""
+    groups = sorted((group for group in found.groups if len(group) > 1), key=lambda group: int(group[0]))
+    if not groups:
+        return "This log joins no two ranks."
+    more = f"; and {len(groups) - SOME_GROUPS:,} more groups" if len(groups) > SOME_GROUPS else ""
+    return f"Ranks that this log joins: {'; '.join(map(spans, groups[:SOME_GROUPS]))}{more}."
+
+
+def _too_long(found: SwapPlan) -> str:
+    """What to do if the experiment takes longer than a year."""
+    if found.days is None or found.days <= YEAR:
+        return ""
+    return (
+        " This takes longer than a year: be content with a wider interval (`--precision 0.5`), give it more of the "
+        'traffic (`--share 1`), or keep [propensity] source = "power": `wayword evaluate` says whether its verdict '
+        "depends on alpha."
+    )
+
+
+def _say(text: str, console: Console) -> None:
+    """Print text as it is: brackets are no markup."""
+    console.print(text, markup=False, highlight=False)
 
 
 def bar(p: float, high: float) -> str:

@@ -165,7 +165,7 @@ def print_slices(rows: list[dict[str, Any]], by: str, level: float, console: Con
             f"{found['value']:+.3f} [dim]{found['low']:+.3f} to {found['high']:+.3f}[/dim]" if found else "–"
         )
         ratio = f"× {keys['ratio']:.2f}" if keys else "–"
-        table.add_row(row["slice"], f"{row['searches']:,}", difference, ratio, row["brief"])
+        table.add_row(Text(row["slice"]), f"{row['searches']:,}", difference, ratio, row["brief"])
     console.print(table)
     for row in rows:
         if row["better"] in (row["policy"], row["other"]):

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from wayword.errors import LogError, WaywordError
-from wayword.logs.importers import columns
+from wayword.logs.importers import columns, names
 from wayword.logs.importers.read import ImportedLog, import_log
 
 
@@ -209,9 +209,9 @@ def test_options_that_do_not_fit_are_refused(tmp_path: Path) -> None:
 def test_parsing_of_map_and_usual_names_that_are_unique() -> None:
     with pytest.raises(LogError, match="expected COLUMN_OF_THE_LOG=COLUMN_OF_THE_FILE"):
         columns.parse(["query"])
-    known = [name for strong, weak in columns.ROLES.values() for name in f"{strong} {weak}".split()]
+    known = [name for strong, weak in names.ROLES.values() for name in f"{strong} {weak}".split()]
     assert len(known) == len({*known})
-    assert all(columns.simple(name) == name for name in known)
+    assert all(names.simple(name) == name for name in known)
 
 
 def test_nested_json_is_found_by_its_last_names_and_an_object_is_no_query(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from wayword.errors import LogError
 from wayword.logs.columns import CONTEXT, OPTIONAL
-from wayword.logs.importers import times
+from wayword.logs.importers import bots, times
 from wayword.logs.importers.columns import Mapped
 from wayword.logs.importers.job import CLICKS, FILES, Job, Outcome, refuse_if_broken, rows_of
 from wayword.logs.importers.literals import quote, text
@@ -16,12 +16,13 @@ from wayword.logs.importers.records import Place
 from wayword.logs.ubi.schema import DEEPEST_RANK
 from wayword.store import disk
 
-KEPT, BROKEN, WRONG, NO_QUERY, NO_SEARCH, NO_DOCUMENT, NO_RANK = range(7)
+KEPT, BROKEN, WRONG, NO_QUERY, NO_SEARCH, NO_DOCUMENT, NO_RANK, BOT = range(8)
 REASONS = {
     NO_QUERY: "rows without a query",
     NO_SEARCH: "rows without a search id",
     NO_DOCUMENT: "clicks without a document",
     NO_RANK: f"clicks without a rank from 1 to {DEEPEST_RANK:,}",
+    BOT: bots.DROPPED,
 }
 TWICE, MOVED = "rows that are there twice", "clicks on a document that its search has at another rank, too"
 _INVISIBLE = "' \t\n\r\x0b\x0c\u00a0\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\u3000\ufeff'"
@@ -30,6 +31,11 @@ _VISIBLE = f"""CASE WHEN ascii(query) BETWEEN 33 AND 126 THEN query
 _TRIMMED = ("document", "search_id", "session", '"user"', "prefix", "weight", "time")
 _STRAY = 10
 """Positions 0 are stray ones if there are more than so many times as many positions 1."""
+
+
+def _trimmed(column: str) -> str:
+    """SQL for a text without surrounding spaces, null if empty. Few have a space; trimming takes ten times as long."""
+    return f"CASE WHEN contains({column}, ' ') THEN nullif(trim({column}), '') ELSE nullif({column}, '') END"
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,7 @@ class ClickTable:
 
     def cleaned(self, relation: str) -> str:
         """Rows as texts without surrounding spaces, and the `id` of their search; empty texts are null."""
-        texts = ", ".join(f"nullif(trim({column}), '') AS {column}" for column in _TRIMMED)
+        texts = ", ".join(f"{_trimmed(column)} AS {column}" for column in _TRIMMED)
         return f"""
             SELECT *, {self._id()} AS id FROM (SELECT * REPLACE ({texts}, {_VISIBLE} AS query, trim(rank) AS rank)
                                                FROM ({relation}))"""
@@ -105,6 +111,11 @@ class ClickTable:
         return "NULL::VARCHAR"
 
     @property
+    def who(self) -> str | None:
+        """SQL for who searched, if rows say so."""
+        return next((quote(name) for name in ("user", "session") if self.has(name)), None)
+
+    @property
     def pair(self) -> str:
         """SQL for a hash of a search and its document, of cleaned rows, which two of them may share."""
         if not self.dated:
@@ -117,6 +128,7 @@ def read(job: Job, mapped: Mapped) -> Outcome:
     time = times.find(job.engine, _texts(job, mapped), "time") if "time" in mapped.roles else None
     table = ClickTable(job, mapped, time)
     rows, dropped, notes = _look(table)
+    notes += _mark_bots(table)
     first, said = _first_rank(table)
     dropped |= _judge(table, first)
     with disk.filled(job.out) as unfinished:
@@ -134,8 +146,9 @@ def read(job: Job, mapped: Mapped) -> Outcome:
 
 
 def _texts(job: Job, mapped: Mapped, **how: bool) -> str:
-    roles = ("query", "document", "rank", "search_id", "session", "user", "time", "prefix", "weight", "time")
+    roles = ("query", "document", "rank", "search_id", "session", "user", "time", "prefix", "weight")
     fields = {role: mapped.roles.get(role) for role in roles}
+    fields |= {"clock": mapped.roles["clock"]} if "clock" in mapped.roles else {}
     return job.records.relation(
         {**fields, **{CONTEXT + name: column for name, column in mapped.contexts.items()}}, **how
     )
@@ -152,7 +165,8 @@ def _look(table: ClickTable) -> tuple[int, dict[str, int], list[str]]:
         "rows_read",
         f"""
         SELECT part, reason, query, document, CASE WHEN abs(rank) < 1e9 THEN CAST(rank AS INTEGER) END AS rank, id
-               {table.optional}, pair, same, time IS NULL AND time_text IS NOT NULL AS undated
+               {table.optional}{", session" if table.who == quote("session") else ""}, pair, same,
+               time IS NULL AND time_text IS NOT NULL AS undated
         FROM ({table.typed(cleaned)})
         """,
     )
@@ -168,8 +182,40 @@ def _look(table: ClickTable) -> tuple[int, dict[str, int], list[str]]:
     expected = "as many fields as columns, and a number as the rank of a click"
     notes = refuse_if_broken(job, rejected + broken, wrong, lines, places, expected=expected)
     if undated := _number(table, "rows_read WHERE undated"):
-        notes.append(f"{undated:,} times cannot be read, and are missing in the log")
+        notes.append(_undated(table, undated))
     return lines, {"broken lines": rejected + broken, "records with a value of the wrong type": wrong}, notes
+
+
+def _undated(table: ClickTable, number: int) -> str:
+    moment = table.time.sql if table.time else "NULL"
+    examples = rows_of(
+        table.job.engine,
+        f"""SELECT DISTINCT time FROM ({table.relation()}) WHERE time IS NOT NULL AND trim(time) <> ''
+                                                             AND {moment} IS NULL LIMIT 3""",
+    )
+    shown = ", ".join(repr(row["time"]) for row in examples)
+    return (
+        f"{number:,} times cannot be read, and are missing in the log: {shown}. Expected ISO 8601, such as "
+        "2026-12-31 23:59, or one of the other forms of docs/import.md, the same in all rows"
+    )
+
+
+def _mark_bots(table: ClickTable) -> list[str]:
+    """Give rows of bots their reason; notes about them."""
+    if table.who is None or table.time is None or table.job.bots == bots.KEEP:
+        return []
+    search = "id" if table.identified else "concat(query, time)"
+    rows = (
+        f"SELECT {table.who} AS who, time AS moment, {search} AS search FROM rows_read WHERE reason = {KEPT}"
+    )
+    left_out, notes = bots.find(table.job.engine, rows, table.job.bots)
+    if left_out:
+        table.job.engine.step(
+            "rows_read",
+            f"""SELECT * REPLACE (CASE WHEN reason = {KEPT} AND {table.who} IN (FROM bots) THEN {BOT} ELSE reason END
+                                  ::UTINYINT AS reason) FROM rows_read""",
+        )
+    return notes
 
 
 def _places(table: ClickTable) -> list[Place]:

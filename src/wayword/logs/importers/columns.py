@@ -1,68 +1,12 @@
 """Which column of a table is what: guessed by the usual names, or given as `--map query=search_term`."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from wayword.errors import LogError
+from wayword.logs.importers.names import CONTEXTS, ROLES, forms, has_part, means_place, simple
 
-ROLES: dict[str, tuple[str, str]] = {
-    "query": (
-        "query searchterm searchterms searchquery searchstring searchtext searchphrase searchkeyword searchkeywords "
-        "searchword querytext querystring userquery searchedterm searchedquery suchbegriff suchanfrage suchwort "
-        "queryexpression termederecherche requete consulta",
-        "q keyword keywords term terms phrase search suche recherche text",
-    ),
-    "document": (
-        "document documentid docid itemid productid sku asin articleid objectid clickeddocument clickedid clickeditem "
-        "clickedproduct clickedsku productsku itemsku listingid resultid contentid entityid documentuid",
-        "doc item product article pid artikel artikelnummer artnr produkt produktid produit result url clickurl "
-        "clickedurl target gtin ean isbn",
-    ),
-    "rank": (
-        "rank position clickrank clickposition clickedposition clickedrank itemrank resultposition resultrank "
-        "itemposition productposition serpposition listposition",
-        "pos index ordinal slot place platz rang posicion itemindex",
-    ),
-    "search_id": (
-        "searchid queryid searchqueryid searchuid searchqueryuid queryuid qid searchrequestid serpid",
-        "requestid",
-    ),
-    "session": ("sessionid session", "sid visitid visit sessid"),
-    "user": (
-        "user userid visitorid clientid customerid anonid usertoken userpseudoid memberid shopperid anonymousid",
-        "uid visitor customer cookie cookieid deviceid kunde kundennummer kundenid account accountid",
-    ),
-    "time": (
-        "time timestamp datetime eventtime eventtimestamp clicktime querytime searchtime servertime servertimestamp "
-        "occurredat createdat clickedat searchedat loggedat",
-        "ts date zeit zeitpunkt zeitstempel datum created day",
-    ),
-    "prefix": ("prefix typedprefix typedtext", "typed"),
-    "weight": ("weight", ""),
-    "clicked": ("clicked isclicked isclick wasclicked", "click"),
-    "action": ("action eventtype eventname actiontype actionname interaction interactiontype", "event type"),
-}
-"""The usual names of each column, without case, spaces and signs; the second ones count where there is none of the
-first."""
-CONTEXTS = [
-    "device",
-    "devicetype",
-    "devicecategory",
-    "platform",
-    "locale",
-    "language",
-    "lang",
-    "country",
-    "region",
-    "market",
-    "site",
-    "shop",
-    "store",
-    "storeid",
-    "channel",
-]
-"""Columns that are context by their name: known before people type."""
 REQUIRED = ("query", "document", "rank")
 
 
@@ -101,49 +45,65 @@ def parse(pairs: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def find(names: Sequence[str], given: Mapping[str, str], *, source: str) -> Mapped:
-    """The columns of a table: the given ones, and for others those with usual names; an error if that is ambiguous."""
+def find(
+    names: Sequence[str],
+    given: Mapping[str, str],
+    *,
+    source: str,
+    ranked: bool = True,
+    proposal: Callable[[Sequence[str]], str] = lambda _: "",
+) -> Mapped:
+    """The columns of a table: the given ones, and for others those with usual names; an error if that is ambiguous.
+
+    Without `ranked` no rank is needed. The error ends with the `proposal` for missing columns.
+    """
     _check_given(names, given, source=source)
     exact = {name.lower(): name for name in names}
     chosen = {role: exact[name.lower()] for role, name in given.items()}
     free = [name for name in names if name not in chosen.values()]
     guessed: dict[str, str] = {}
     doubtful: dict[str, list[str]] = {}
-    notes = []
+    notes: dict[str, Sequence[str]] = {}
     for role in ROLES:
-        if role in chosen:
+        if role in chosen or role == "clock":  # its values must tell
             continue
-        fitting = _fitting(role, [name for name in free if name not in guessed.values()])
+        fitting = listed(role, ROLES[role], [name for name in free if name not in guessed.values()])
         if len(fitting) > 1 and role in REQUIRED:
             doubtful[role] = fitting
         elif fitting:
             guessed[role] = fitting[0]
             if len(fitting) > 1:
-                notes.append(
-                    f"{role} is taken from {fitting[0]}; {', '.join(fitting[1:])} could be meant as well"
-                )
+                notes[role] = fitting[1:]
     roles = chosen | guessed
     contexts = {role: name for role, name in roles.items() if role not in ROLES}
     contexts |= {name: name for name in free if name not in roles.values() and simple(name) in CONTEXTS}
-    missing = [role for role in REQUIRED if role not in roles and role not in doubtful]
-    if "clicked" not in roles and "action" not in roles and (missing or doubtful):
-        raise LogError(_ambiguous(names, missing, doubtful, source=source))
+    required = REQUIRED if ranked else REQUIRED[:2]
+    missing = [role for role in required if role not in roles and role not in doubtful]
+    if "clicked" not in roles and "action" not in roles and missing == ["rank"] and not doubtful:
+        raise LogError(_rankless(names, source=source))
     if doubtful or "query" in missing or "document" in missing:
-        raise LogError(_ambiguous(names, missing, doubtful, source=source))
+        raise LogError(_ambiguous(names, missing, doubtful, source=source) + proposal(missing))
     unused = [name for name in names if name not in roles.values() and name not in contexts.values()]
     roles = {role: name for role, name in roles.items() if role in ROLES}
-    return Mapped(
-        roles, contexts, guessed | {n: f for n, f in contexts.items() if n not in given}, unused, notes
-    )
+    guessed |= {n: f for n, f in contexts.items() if n not in given}
+    return Mapped(roles, contexts, guessed, unused, _notes(guessed, notes, unused))
 
 
-def simple(name: str) -> str:
-    """A name without case and signs; of a nested field, its last part.
-
-    >>> simple("Search Term"), simple("_source.event.Product-ID")
-    ('searchterm', 'productid')
-    """
-    return re.sub(r"[^a-z0-9]", "", name.rpartition(".")[2].lower())
+def _notes(
+    guessed: Mapping[str, str], others: Mapping[str, Sequence[str]], unused: Sequence[str]
+) -> list[str]:
+    """What a person should know about guessed columns."""
+    notes = [
+        f"{role} is taken from {guessed[role]}; {', '.join(left)} could be meant as well"
+        for role, names in others.items()
+        if (left := [name for name in names if name in unused])
+    ]
+    return notes + [
+        f"{name} seems to be the page of a result list. If {guessed.get('rank', 'the rank')} begins anew on each page, "
+        "the ranks are wrong: export the rank within the whole list"
+        for name in unused
+        if means_place(name)
+    ]
 
 
 def quoted(name: str) -> str:
@@ -151,25 +111,20 @@ def quoted(name: str) -> str:
     return name if re.fullmatch(r"[\w.$-]+", name) else "'" + name.replace("'", "'\\''") + "'"
 
 
-def _fitting(role: str, names: Sequence[str]) -> list[str]:
-    """The columns that may have a role, the likeliest first: one named like it, else those with the usual names."""
+def listed(role: str, usual: tuple[str, str], names: Sequence[str]) -> list[str]:
+    """The columns that may have a role, the likeliest first: one named like it, else those with the usual names, else
+    those with a part of one."""
+    names = [
+        name for name in names if not name.startswith("_") or "." in name
+    ]  # of an engine, such as _index
     for name in names:
         if name.lower() == role:
             return [name]
-    for known in map(str.split, ROLES[role]):
-        places = {name: place for name in names for place, form in enumerate(known) if form in _forms(name)}
+    for known in map(str.split, usual):
+        places = {name: place for name in names for place, form in enumerate(known) if form in forms(name)}
         if places:
             return sorted(places, key=lambda name: places[name])
-    return []
-
-
-def _forms(name: str) -> tuple[str, str]:
-    """The last part of a name, and of a nested field its last two.
-
-    >>> _forms("click.product.id"), _forms("Product ID")
-    (('id', 'productid'), ('productid', 'productid'))
-    """
-    return simple(name), simple("".join(name.split(".")[-2:]))
+    return [name for name in names if has_part(name, role)]
 
 
 def _check_given(names: Sequence[str], given: Mapping[str, str], *, source: str) -> None:
@@ -179,6 +134,15 @@ def _check_given(names: Sequence[str], given: Mapping[str, str], *, source: str)
             f"{source} has no column {', '.join(missing)} (given by --map).\n  found: {', '.join(names)}\n"
             "Give the name of one of these columns."
         )
+
+
+def _rankless(names: Sequence[str], *, source: str) -> str:
+    return (
+        f"{source}: no column says at which rank (position) a clicked document was shown, which is needed to correct "
+        f"for where people look.\n  found: {', '.join(names)}\n"
+        "Give --map rank=COLUMN if one of these is it; else --rankings FILE, what your search returns (query, "
+        "document, rank): each click then has the rank that its document has there."
+    )
 
 
 def _ambiguous(

@@ -9,8 +9,8 @@ from collections.abc import Collection, Sequence
 
 from wayword.errors import LogError
 from wayword.logs.importers import events, times
-from wayword.logs.importers.columns import simple
 from wayword.logs.importers.job import Format, Job, Outcome
+from wayword.logs.importers.names import simple
 
 NAMES = {
     "search_id": ("searchid", "searchqueryuid", "searchuid", "searchrequestid"),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wayword.errors import LogError
+from wayword.logs.importers import legacy_encodings
 
 BLOCK = 1 << 23
 """Bytes that are looked at together."""
@@ -71,12 +72,14 @@ def look(path: Path, *, shown: Path, encoding: str | None = None) -> Text:
         )
         return Text(UTF8, not ends.mixed, lines, note)
     line, found = suspect
+    name = legacy_encodings.likeliest(_odd_lines(path), shown=shown)
     return Text(
-        WESTERN,
+        name,
         not ends.mixed,
         lines,
-        f"{shown} is not UTF-8 (line {line:,}): it is read as latin-1 ({WESTERN}), which makes that line "
-        f"{found.decode(WESTERN, 'replace').strip()[:100]!r}. If that is wrong, give --encoding",
+        f"{shown} is not UTF-8 (line {line:,}): it is read as {'latin-1 (' * (name == WESTERN)}{name}"
+        f"{')' * (name == WESTERN)}, which makes that line {_first_line(found, name)!r}. "
+        "If that is wrong, give --encoding",
     )
 
 
@@ -91,6 +94,8 @@ def write_utf8(path: Path, text: Text, out: Path, *, shown: Path) -> int:
             except UnicodeDecodeError as problem:
                 if text.encoding == WESTERN:
                     decoded = carried + block.decode("latin-1")
+                elif text.note:  # found, not given
+                    decoded = carried + block.decode(text.encoding, "replace")
                 else:
                     raise LogError(
                         f"{shown}: the bytes {problem.object[problem.start : problem.end]!r} in line {lines + 1:,} or "
@@ -165,6 +170,18 @@ def _is_western(path: Path) -> bool:
         if valid + invalid > _LOOKED_AT:
             break
     return invalid > valid
+
+
+def _first_line(found: bytes, encoding: str) -> str:
+    return found.decode(encoding, "replace").splitlines()[0].strip()[:100]
+
+
+def _odd_lines(path: Path) -> list[bytes]:
+    """The first lines with other characters than ASCII."""
+    for block in _blocks(path):
+        if found := [line for line in block.split(b"\n") if not line.isascii()]:
+            return found[:_LOOKED_AT]
+    return []
 
 
 class _Ends:

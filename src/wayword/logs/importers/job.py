@@ -34,6 +34,10 @@ class Job:
     reporter: Progress = field(default_factory=Progress)
     memory: str | None = None
     """What an engine may fill, such as `1200000KB`."""
+    bots: str = "auto"
+    """What is done with users who search faster than people; see `bots`."""
+    rankings: Path | None = None
+    """The rankings of the engine, which tell the ranks of clicks that have none."""
 
     @property
     def source(self) -> str:
@@ -70,8 +74,10 @@ def refuse_if_broken(
     job: Job, broken: int, wrong: int, lines: int, places: Sequence[Place], *, expected: str
 ) -> list[str]:
     """Raise an error if too many records cannot be used (one may always be); else notes with file and line."""
+    ends = [f"lines at the end that are no rows are left out: {', '.join(map(str, job.records.ends[:5]))}"]
+    ends = ends if job.records.ends else []
     if not broken + wrong:
-        return []
+        return ends
     found = " and ".join(
         f"{number:,} {what}"
         for number, what in ((broken, "broken lines"), (wrong, "records with a value of the wrong type"))
@@ -84,7 +90,7 @@ def refuse_if_broken(
             f"that cannot be used. For example:\n{examples}\nMend the files, or leave these records out with "
             f"--unreadable {_share(broken + wrong, lines)}."
         )
-    return [f"{found} left out. For example:\n{examples}"]
+    return [f"{found} left out. For example:\n{examples}", *ends]
 
 
 def _share(part: int, whole: int) -> str:

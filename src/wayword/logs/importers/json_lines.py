@@ -18,24 +18,34 @@ DEEPEST = 3
 """Levels of nested objects whose fields have names of their own, such as `event.query`."""
 LONGEST = 1 << 24
 """Bytes of a line."""
+LARGEST = 1 << 30
+"""Bytes of an object of several lines."""
 
 
 def make_lines(engine: DuckDB, source: Source) -> None:
-    """Write the objects of a JSON list as lines."""
+    """Write the objects of a JSON list, or of a file whose objects have several lines each, as lines."""
     with source.plain.open("rb") as file:
-        if not file.read(1 << 10).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"["):
-            return
+        start = file.readline(LONGEST).removeprefix(b"\xef\xbb\xbf").lstrip()
+    listed = start.startswith(b"[")
+    if not listed and start.rstrip() != b"{":
+        return
+    form = "array" if listed else "unstructured"
+    longest = max(LONGEST, min(source.plain.stat().st_size + 1, LARGEST))
     made = source.plain.with_suffix(".lines")
     try:
         engine.copy(
-            f"SELECT CAST(json AS VARCHAR) AS line FROM read_json_objects({text(str(source.plain))}, format = 'array')",
+            f"""SELECT CAST(json(json) AS VARCHAR) AS line FROM read_json_objects({text(str(source.plain))},
+                format = '{form}', maximum_object_size = {longest})""",
             made,
             "FORMAT csv, HEADER false, QUOTE '', ESCAPE '', DELIMITER '\x01'",
         )
     except LogError as problem:
+        begins, what = (
+            ("[", "JSON list of objects") if listed else ("{ alone", "JSON object of several lines")
+        )
         raise LogError(
-            f"{source.path} begins with [ and is no JSON list of objects: {problem} Expected JSON Lines (one object "
-            "per line) or a list of objects."
+            f"{source.path} begins with {begins} and is no {what}: {problem} Expected JSON Lines (one object "
+            "per line), objects of several lines, or a list of objects."
         ) from problem
     made.replace(source.plain)
 

@@ -9,8 +9,10 @@ from typing import Any
 
 from wayword.engines.duck import DuckDB
 from wayword.errors import LogError, WaywordError
-from wayword.logs.importers import formats, records, sources
-from wayword.logs.importers.job import FILES, UNREADABLE, Format, Job, Outcome
+from wayword.logs.importers import bots as bot_rules
+from wayword.logs.importers import companions, formats, records, sources
+from wayword.logs.importers.companions import DOCUMENTS, Written
+from wayword.logs.importers.job import FILES, RANKINGS, UNREADABLE, Format, Job, Outcome
 from wayword.logs.importers.records import Records
 from wayword.logs.importers.sources import Source
 from wayword.progress import Progress
@@ -34,7 +36,7 @@ class ImportedLog:
     @property
     def files(self) -> list[Path]:
         """The tables that were written."""
-        return [path for name in FILES if (path := self.folder / name).exists()]
+        return [path for name in (*FILES, DOCUMENTS) if (path := self.folder / name).exists()]
 
     def as_object(self) -> dict[str, Any]:
         """The summary as plain values."""
@@ -61,16 +63,23 @@ def import_log(
     encoding: str | None = None,
     unreadable: float = UNREADABLE,
     partial: bool = False,
+    documents: Path | str | None = None,
+    rankings: Path | str | None = None,
+    bots: str = bot_rules.AUTO,
     confirm: Callable[[str], bool] | None = None,
     reporter: Progress | None = None,
 ) -> ImportedLog:
     """Write a log for `run` into the folder `out` from files, folders and patterns of files of one format.
 
-    `mapping` has the file's column for columns of the log, `weights` those of actions. `confirm` is asked whether
-    guessed columns are right. Other than the log nothing stays: files in work are inside `out` and are removed.
+    `mapping` has the file's column for columns of the log, `weights` those of actions. `documents` and `rankings` are
+    tables beside the log, written too; their columns are `documents.title` and the like in `mapping`. `confirm` is
+    asked whether guessed columns are right. Other than the tables nothing stays: files in work are inside `out` and
+    are removed.
     """
     _check(first_rank, weights or {}, memory, unreadable)
+    bot_rules.check(bots)
     folder = Path(out)
+    own, beside = _split(mapping or {})
     disk.check_name(folder)
     found = sources.find([Path(given) for given in inputs])
     if not found:
@@ -87,29 +96,69 @@ def import_log(
         engine = DuckDB(spill=Path(working), memory=_limit(memory))
         try:
             chosen, rows = _format(engine, filled, format)
-            _check_options(chosen, mapping or {}, weights or {})
+            _check_options(chosen, own, weights or {})
+            if rankings is not None:
+                companions.rankings(Path(rankings), Path(working), beside["rankings"], encoding=encoding)
             job = Job(
                 engine,
                 filled,
                 rows,
                 folder,
-                mapping or {},
+                own,
                 first_rank,
                 weights or {},
                 unreadable,
                 confirm,
                 reporter or Progress(),
                 _limit(memory),
+                bots,
+                None if rankings is None else Path(working) / RANKINGS,
             )
             outcome = chosen.read(job)
         finally:
             engine.close()
+    tables = []
+    (folder / DOCUMENTS).unlink(missing_ok=True)  # of an earlier log
+    if rankings is not None:
+        tables.append(companions.rankings(Path(rankings), folder, beside["rankings"], encoding=encoding))
+    if documents is not None:
+        tables.append(companions.documents(Path(documents), folder, beside["documents"], encoding=encoding))
     notes = [note for source in filled for note in source.notes]
     if empty := len(found) - len(filled):
         notes.append(f"{empty:,} empty files")
     dropped = {reason: number for reason, number in outcome.dropped.items() if number}
-    outcome = Outcome(outcome.read, outcome.kept, dropped, outcome.taken_as, [*notes, *outcome.notes])
+    outcome = _with_tables(
+        Outcome(outcome.read, outcome.kept, dropped, outcome.taken_as, [*notes, *outcome.notes]), tables
+    )
     return ImportedLog(folder, chosen.name, format is None, found, outcome)
+
+
+def _split(mapping: Mapping[str, str]) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
+    """The columns of the log, and those of the tables beside it.
+
+    >>> _split({"query": "q", "documents.title": "name"})
+    ({'query': 'q'}, {'documents': {'title': 'name'}, 'rankings': {}})
+    """
+    beside: dict[str, dict[str, str]] = {"documents": {}, "rankings": {}}
+    own = {}
+    for role, column in mapping.items():
+        kind, _, name = role.partition(".")
+        if kind in beside and name:
+            beside[kind][name] = column
+        else:
+            own[role] = column
+    return own, beside
+
+
+def _with_tables(outcome: Outcome, tables: Sequence[Written]) -> Outcome:
+    """The outcome, with what was written beside the log."""
+    return Outcome(
+        outcome.read,
+        {**outcome.kept, **{table.path.stem: table.rows for table in tables}},
+        outcome.dropped,
+        [*outcome.taken_as, *(table.taken_as for table in tables)],
+        [*outcome.notes, *(note for table in tables for note in table.notes)],
+    )
 
 
 def _make(folder: Path) -> None:

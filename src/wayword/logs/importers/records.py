@@ -20,6 +20,8 @@ EXAMPLES = 5
 BROKEN = "broken"
 NULLS = r"['', '\N', 'NULL']"
 MOST_REJECTED = 1_000_000
+LAST = 5
+"""Lines at the end of a file that may be totals or remarks."""
 _LINES = """read_csv({paths}, columns = {{'line': 'VARCHAR'}}, delim = '\x01', quote = '', escape = '', header = false,
     auto_detect = false, nullstr = '', ignore_errors = true, max_line_size = {longest}, buffer_size = {buffer})"""
 
@@ -57,6 +59,10 @@ class Records:
     engine: DuckDB
     parts: list[Part]
     sample: list[dict[str, Any]] = field(default_factory=list)
+    replaced: dict[str, str] = field(default_factory=dict)
+    """SQL that takes the place of an alias of a relation, of the texts of all of them."""
+    ends: list[Place] = field(default_factory=list)
+    """The first lines of the ends of files that are no records, such as totals; known with the rejected lines."""
 
     @property
     def names(self) -> list[str]:
@@ -77,7 +83,11 @@ class Records:
             paths = [str(source.plain) for source in part.sources]
             for read in [[path] for path in paths] if placed else [paths]:  # places are counted file by file
                 relations.append(readers[part.kind](part, number, read, fields, picked, counting, placed))
-        return "\nUNION ALL ".join(relations)
+        united = "\nUNION ALL ".join(relations)
+        replaced = ", ".join(
+            f"{sql} AS {quote(alias)}" for alias, sql in self.replaced.items() if alias in fields
+        )
+        return f"SELECT * REPLACE ({replaced}) FROM ({united}) AS records" if replaced else united
 
     def _csv(
         self,
@@ -103,7 +113,7 @@ class Records:
         if form is None:
             raise ValueError("a CSV part without a dialect")
         types = "{" + ", ".join(f"{text(name)}: 'VARCHAR'" for name in form.names) + "}"
-        mark = '"' if form.quoted else ""
+        mark = form.mark if form.quoted else ""
         rejects = (
             f"store_rejects = true, rejects_table = 'rejected_{number}', rejects_scan = 'scans_{number}', "
             f"rejects_limit = {MOST_REJECTED}"
@@ -130,7 +140,7 @@ class Records:
         values = {alias: f"nullif(found[{place}], '')" for place, alias in enumerate(picked, start=1)}
         columns = _selected(fields, values)
         place = ", filename AS file, line AS place" if placed else ""
-        lines = _LINES.format(paths=_list(paths), longest=json_lines.LONGEST, buffer=4 * json_lines.LONGEST)
+        lines = lines_of(paths)
         broken = f"CASE WHEN found IS NULL OR NOT starts_with(ltrim(line), '{{') THEN line END AS {BROKEN}"
         return f"""(SELECT {number}::UTINYINT AS part, {broken}, {columns}{place}
             FROM (SELECT line, {"filename, " if placed else ""}
@@ -176,6 +186,7 @@ class Records:
                 continue
             found = self.engine.arrow(
                 f"""SELECT s.file_path, r.line, any_value(r.csv_line) AS text, any_value(r.error_message) AS problem,
+                           bool_and(r.error_type = 'MISSING COLUMNS') AS short,
                            bool_or(r.error_type = 'UNQUOTED VALUE') AS quote
                     FROM rejected_{number} AS r JOIN scans_{number} AS s
                       ON s.scan_id = r.scan_id AND s.file_id = r.file_id
@@ -186,6 +197,9 @@ class Records:
             hidden = lines - headers - rows.get(number, 0) - len(found)
             total += len(found) + (max(0, hidden) if any(row["quote"] for row in found) else 0)
             shown = {str(source.plain): source.path for source in part.sources}
+            ends = [row for row in found if _at_end(row, found, part.sources)]
+            self.ends += [Place(shown[r["file_path"]], r["line"], f"{_brief(r['text'])!r}") for r in ends]
+            total, found = total - len(ends), [row for row in found if row not in ends]
             places += [
                 Place(shown[row["file_path"]], row["line"], f"{_brief(row['text'])!r} ({row['problem']})")
                 for row in found[:EXAMPLES]
@@ -215,6 +229,22 @@ class Records:
         for rejected in before:
             line += rejected <= line
         return Place(source.path, line, _brief(row["text"]))
+
+
+def _at_end(row: Mapping[str, Any], rejected: Sequence[Mapping[str, Any]], sources: Sequence[Source]) -> bool:
+    """Whether a rejected line is one of the last of its file, and all after it are rejected: totals, or a remark."""
+    lines = next(source.lines for source in sources if str(source.plain) == row["file_path"])
+    return (
+        row["line"] > max(lines - LAST, 2 * LAST)
+        and lines - row["line"]
+        <= sum(other["line"] > row["line"] for other in rejected if other["file_path"] == row["file_path"])
+        and all(other["short"] for other in rejected if other["line"] >= row["line"])
+    )
+
+
+def lines_of(paths: Sequence[str]) -> str:
+    """SQL for the column `line` of text files."""
+    return _LINES.format(paths=_list(paths), longest=json_lines.LONGEST, buffer=4 * json_lines.LONGEST)
 
 
 def of(engine: DuckDB, sources: Sequence[Source], *, quoted: bool = True) -> Records:

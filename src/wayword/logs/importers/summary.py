@@ -4,6 +4,7 @@ from rich.console import Console
 from rich.table import Table
 
 from wayword.logs.importers.columns import quoted
+from wayword.logs.importers.companions import DOCUMENTS
 from wayword.logs.importers.job import CLICKS, IMPRESSIONS, RANKINGS
 from wayword.logs.importers.read import ImportedLog
 
@@ -38,7 +39,9 @@ def next_command(log: ImportedLog) -> str:
         path(RANKINGS) if RANKINGS in known else "RANKINGS (what your engine answers; these files do not say)"
     )
     shown = f" --impressions {path(IMPRESSIONS)}" if IMPRESSIONS in known else ""
-    return f"wayword run --log {path(CLICKS)} --rankings {rankings}{shown} --out WORKSPACE"
+    titles = f" --documents {path(DOCUMENTS)}" if DOCUMENTS in known else ""
+    asked = "" if titles and RANKINGS not in known else f" --rankings {rankings}"
+    return f"wayword run --log {path(CLICKS)}{asked}{titles}{shown} --out workspace"
 
 
 def quoted_path(path: str) -> str:

@@ -6,16 +6,33 @@ query before it in its session, and one without a rank has that of its document 
 click, or a search without one.
 """
 
+import re
 from collections.abc import Collection
+from dataclasses import replace
 
 from wayword.errors import LogError
 from wayword.logs.columns import CONTEXT
-from wayword.logs.importers import click_rows, columns, events, times
+from wayword.logs.importers import click_rows, columns, events, proposal, times, values
 from wayword.logs.importers.columns import Mapped
-from wayword.logs.importers.job import Format, Job, Outcome
+from wayword.logs.importers.job import Format, Job, Outcome, rows_of
 from wayword.logs.importers.literals import quote, text
+from wayword.logs.importers.names import ROLES, simple
+from wayword.logs.importers.nested_lists import flattened
 
-SEARCHES = ("search", "searched", "query", "submit", "search_submitted", "view_search_results")
+SEARCHES = (
+    "search",
+    "searched",
+    "query",
+    "submit",
+    "search_submitted",
+    "view_search_results",
+    "suche",
+    "suchanfrage",
+    "recherche",
+    "búsqueda",
+    "zoeken",
+    "ricerca",
+)
 SHOWN = (
     "impression",
     "impressions",
@@ -26,6 +43,10 @@ SHOWN = (
     "display",
     "displayed",
     "view_item_list",
+    "anzeige",
+    "angezeigt",
+    "treffer",
+    "affichage",
 )
 CLICKED = (
     "click",
@@ -36,8 +57,63 @@ CLICKED = (
     "selected",
     "select_item",
     "result_click",
+    "product_click",
+    "item_click",
+    "search_click",
+    "click_result",
+    "klick",
+    "klicken",
+    "angeklickt",
+    "geklickt",
+    "clic",
+    "klik",
 )
-YES, NO = ("1", "true", "yes", "y", "t", "1.0"), ("0", "false", "no", "n", "f", "0.0")
+YES = (
+    "1",
+    "true",
+    "yes",
+    "y",
+    "t",
+    "1.0",
+    "ja",
+    "j",
+    "oui",
+    "o",
+    "si",
+    "sí",
+    "s",
+    "sim",
+    "tak",
+    "x",
+    "wahr",
+    "vrai",
+)
+NO = (
+    "0",
+    "false",
+    "no",
+    "n",
+    "f",
+    "0.0",
+    "nein",
+    "non",
+    "nee",
+    "não",
+    "nie",
+    "falsch",
+    "faux",
+    "-",
+    "null",
+    "none",
+)
+_SAMPLED = 200
+_CLOCK = re.compile(r"\d{1,2}([:h]\d{2}(:\d{2}([.,]\d+)?)?|\.\d{2})( ?[AaPp]\.?[Mm]\.?)?( ?Uhr)?")
+_CLOCKS = frozenset(
+    " ".join((*ROLES["clock"], "time zeit heure hora ora tijd tid klockslag cas 時刻 время")).split()
+)
+"""Usual names of a time of day beside a date."""
+_DAYS = "date datum day tag fecha data dato dag dia giorno dzien jour created дата 日付 日期"
+_DATES = frozenset(_DAYS.split())
 _EXPECTED = (
     "a query and a document that are texts, a rank that is a number, and 0 or 1 where a row was clicked"
 )
@@ -45,10 +121,19 @@ _EXPECTED = (
 
 def read(job: Job) -> Outcome:
     """Read tables whose columns are found by their names, or given."""
+    job, lists = flattened(job)
     names = job.records.names
     leaves = [name for name in names if not any(other.startswith(f"{name}.") for other in names)]
-    mapped = columns.find(leaves, job.mapping, source=job.source)
-    said = _propose(job, mapped)
+    mapped = columns.find(
+        leaves,
+        job.mapping,
+        source=job.source,
+        ranked=job.rankings is None,
+        proposal=lambda missing: proposal.proposed(job, leaves, missing),
+    )
+    mapped = _with_clock(job, mapped)
+    job.records.replaced = _replaced(job, mapped)
+    said = [*lists, *_propose(job, mapped)]
     grouped = {"clicked", "action"} & mapped.roles.keys()
     if job.weights and "action" not in mapped.roles:
         raise LogError(
@@ -64,6 +149,72 @@ def read(job: Job) -> Outcome:
         [*said, *outcome.taken_as],
         [*mapped.notes, *unused, *outcome.notes],
     )
+
+
+def _sampled(job: Job, column: str) -> list[str]:
+    """The first values of a column."""
+    rows = rows_of(
+        job.engine,
+        f"SELECT value FROM ({job.records.relation({'value': column})}) WHERE trim(value) <> '' LIMIT {_SAMPLED}",
+    )
+    return [str(row["value"]).strip() for row in rows]
+
+
+def _with_clock(job: Job, mapped: Mapped) -> Mapped:
+    """The columns, where the date and the time of day are two: `time` is then the date."""
+    if (
+        "time" not in mapped.roles
+        or "time" in mapped.roles.keys() - mapped.guessed.keys()
+        or "clock" in mapped.roles
+    ):
+        return mapped
+    own = mapped.roles["time"]
+    if not (first := _sampled(job, own)):
+        return mapped
+    if all(_CLOCK.fullmatch(value) for value in first):
+        dates, clock = [name for name in mapped.unused if simple(name) in _DATES], own
+        if not dates:
+            return mapped
+        time = dates[0]
+    else:
+        clocks = [name for name in mapped.unused if simple(name) in _CLOCKS]
+        clocks = [name for name in clocks if all(_CLOCK.fullmatch(value) for value in _sampled(job, name))]
+        if not clocks:
+            return mapped
+        time, clock = own, clocks[0]
+    found = {"time": time, "clock": clock}
+    unused = [name for name in mapped.unused if name not in found.values()]
+    notes = [note for note in mapped.notes if not note.startswith("time is taken from")]
+    return replace(
+        mapped,
+        roles={**mapped.roles, **found},
+        guessed={**mapped.guessed, **found},
+        unused=unused,
+        notes=notes,
+    )
+
+
+def _replaced(job: Job, mapped: Mapped) -> dict[str, str]:
+    """SQL for the texts of columns as they are meant; see `values`."""
+    found = {"rank": values.rank("rank"), "document": values.present("document")}
+    if "clock" in mapped.roles:
+        day = r"regexp_replace(trim(time), '[ T]00:00(:00)?(\.0+)?$', '')"
+        found["time"] = f"concat_ws(' ', {day}, trim(clock))"
+    texts = _sampled(job, mapped.roles["query"])
+    if texts and sum("?" in value and "=" in value for value in texts) > len(texts) / 2:
+        found["query"] = values.searched("query")
+    if "rank" not in mapped.roles and job.rankings is not None:
+        key = "lower(trim(regexp_replace({}, '\\s+', ' ', 'g')))"
+        job.engine.step(
+            "known_ranks",
+            f"""SELECT {key.format("query")} AS query, document, CAST(min(rank) AS VARCHAR) AS rank
+                FROM read_parquet({text(str(job.rankings))}) GROUP BY ALL""",
+        )
+        found["rank"] = (
+            f"(SELECT k.rank FROM known_ranks AS k WHERE k.query = {key.format('records.query')} "
+            "AND k.document = trim(records.document))"
+        )
+    return found
 
 
 def _propose(job: Job, mapped: Mapped) -> list[str]:
@@ -86,7 +237,7 @@ def _grouped(job: Job, mapped: Mapped) -> Outcome:
             f"{job.source} has rows of several kinds ({mapped.option}), but no column that says which belong to one "
             f"search.\n  found: {', '.join(job.records.names)}\nGive --map search_id=COLUMN (or session, user)."
         )
-    fields = {role: mapped.roles.get(role) for role in columns.ROLES}
+    fields = {role: mapped.roles.get(role) for role in ROLES}
     fields |= {CONTEXT + name: column for name, column in mapped.contexts.items()}
     wrong = f"""(rank IS NOT NULL AND TRY_CAST(rank AS DOUBLE) IS NULL)
         OR (clicked IS NOT NULL AND lower(clicked) NOT IN {(*YES, *NO)}) OR {job.records.nested("query", "document")}"""
@@ -174,5 +325,5 @@ FORMAT = Format(
     "CSV (any separator), JSON Lines or Parquet with a row per click, per result shown or per action",
     recognises,
     read,
-    (*columns.ROLES,),
+    (*ROLES,),
 )
