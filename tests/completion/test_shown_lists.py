@@ -1,5 +1,6 @@
 """Reading lists shown: what contradicts is left out and counted."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from wayword.completion.shown_lists import ANOTHER_LOG, OTHER_QUERY, ShownLists, read
 from wayword.engines import Engine
+from wayword.engines.duck import DuckDB
 from wayword.errors import LogError
 
 TEXTS = ["lamp", "lamp red", "lock"]
@@ -26,6 +28,14 @@ SCHEMA = pa.schema(
     ]
 )
 Row = tuple[Any, ...]
+
+
+@pytest.fixture
+def engine() -> Iterator[Engine]:
+    """Lists shown are read by the embedded engine, wherever the tables of the log are."""
+    made = DuckDB(threads=1)
+    yield made
+    made.close()
 
 
 def row(

@@ -33,6 +33,7 @@ _TYPES = {
 }
 _SHARED = ("VARCHAR", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "BOOLEAN")
 """Types that are uploaded as they are; others as text, as DuckDB writes it."""
+_WITHOUT_SECONDS = "^([0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2})(Z|[+-][0-9]{2}(:?[0-9]{2})?)?$"
 NUMBERED_AT_ONCE = 1_000_000
 """Rows that one task may sort to number them; more are numbered by ranges."""
 RANGES = 128
@@ -216,7 +217,10 @@ class Spark:
 
     def instant(self, text: str) -> str:
         """See `Engine.instant`."""
-        return f"unix_micros(TRY_CAST({text} AS TIMESTAMP))"
+        whole = (
+            f"regexp_replace({text}, '{_WITHOUT_SECONDS}', '$1:00$2')"  # Sail reads no time without seconds
+        )
+        return f"unix_micros(TRY_CAST({whole} AS TIMESTAMP))"
 
     def close(self) -> None:
         """Drop the tables of the run; what was kept stays."""
