@@ -29,6 +29,10 @@ SAIL, LOCAL = "sail", "spark"
 """Engines that are started on this machine."""
 REACHED_WITHIN = 10.0
 """Seconds in which the address must answer."""
+ATTEMPTS = 6
+"""A request that gets no answer is sent so many times again, after breaks that grow."""
+LONGEST_BREAK = 15_000
+"""Milliseconds."""
 PROBE = "probe-"
 TABLES = "tables"
 """The folder of the engine's tables in a workspace, where the engine runs on this machine."""
@@ -125,11 +129,19 @@ def _connected(address: str) -> Iterator["SparkSession"]:
         ) from problem
     with spark_errors.failed(f"connecting to {host}:{port}", ""):
         session = builder.remote(address).create()
+        _give_up_soon(session)
     try:
         _settle(session)
         yield session
     finally:
         session.stop()
+
+
+def _give_up_soon(session: "SparkSession") -> None:
+    """Ask a server that does not answer again for half a minute only: the client's default is ten minutes."""
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+
+    session.client.set_retry_policies([DefaultPolicy(max_retries=ATTEMPTS, max_backoff=LONGEST_BREAK)])
 
 
 def _builder() -> "SparkSession.Builder":

@@ -11,7 +11,9 @@ _MEMORY = re.compile(
     r"Resources exhausted|Cannot grow|Not enough memory|UNABLE_TO_ACQUIRE_MEMORY|OOMKilled",
     re.IGNORECASE,
 )
-_LOST = re.compile(r"UNAVAILABLE|Connection refused|Socket closed|failed to connect", re.IGNORECASE)
+_LOST = re.compile(
+    r"UNAVAILABLE|Connection refused|Socket closed|failed to connect|stopped SparkContext", re.IGNORECASE
+)
 _WRITE = re.compile(
     r"Permission denied|Access ?Denied|Mkdirs failed|Read-only file system|AccessControlException|403 Forbidden|"
     r"No space left",
