@@ -109,7 +109,8 @@ class Slow:
         )
         inside: list[int] = []
         if typed in QUERIES and " " not in typed:
-            inside = [q for q, text in enumerate(QUERIES) if has_words(typed, text) and q not in begun]
+            whole = [q for q, text in enumerate(QUERIES) if len(typed) >= 3 or typed in text.split()]
+            inside = [q for q in whole if has_words(typed, QUERIES[q]) and q not in begun]
         onward = [q for q in begun if QUERIES[q] != typed]
         onward = onward if onward or inside else begun
         count = self.policy.retriever.popularity.tolist()
@@ -185,9 +186,7 @@ class Slow:
 
 
 def has_words(typed: str, query: str) -> bool:
-    """Whether each typed word begins a word of the query; a very short text the query, or it is a word of it."""
-    if len(typed) < 3:
-        return query.startswith(typed) or typed in query.split()
+    """Whether each typed word begins a word of the query."""
     return all(any(word.startswith(part) for word in query.split()) for part in typed.split())
 
 

@@ -16,13 +16,7 @@ from wayword.completion.best_lists import best_lists
 from wayword.completion.candidates import SOURCES, Candidates
 from wayword.completion.expected_utility import ExpectedUtilityRetriever, Intents
 from wayword.completion.list_value import SHOWN
-from wayword.completion.query_pairs import (
-    SHORTEST_WORD,
-    acceptance_of_slots,
-    context_ratio,
-    have_typed_words,
-    matrices,
-)
+from wayword.completion.query_pairs import acceptance_of_slots, context_ratio, have_typed_words, matrices
 from wayword.completion.suggested_queries import SuggestedQueries
 from wayword.completion.trie import code_points
 from wayword.completion.typing_outcomes import Slots
@@ -39,6 +33,8 @@ TYPED_AGAIN = 0.5
 """Share of a query's characters that have to be typed again, at least, by somebody whose text does not begin it."""
 INSIDE = 0.1
 """Share of those who intend "video player" that type "player" first."""
+SHORTEST_WORD = 3
+"""A text of fewer characters does not stand for longer words within a query."""
 TEXTS_AT_ONCE = 64
 PSEUDO_SEARCHES = 2.0
 """Searches of average success that are added to those of each query, to estimate its own success."""

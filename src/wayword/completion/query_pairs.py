@@ -15,8 +15,6 @@ import numpy as np
 from wayword.numba_jit import compiled, subroutine
 
 SPACE = 32
-SHORTEST_WORD = 3
-"""A text of fewer characters does not stand for longer words within a query."""
 SMALL = 0.02
 """The share at which the logarithmic scale of features begins; see `log_share`."""
 
@@ -106,10 +104,9 @@ def have_typed_words(typed: Any, rows: Any, spelling: Any, suggested: Any) -> An
     """Return whether query `suggested[i]` has the words of the text `rows[i]`; -1 is a query without words.
 
     >>> from wayword.completion.trie import code_points
-    >>> typed, queries = code_points(["play", "vid pl", "pl"]), code_points(["player", "video player", "pl video"])
-    >>> rows, suggested = np.array([0, 0, 1, 2, 2]), np.array([0, 1, 0, 1, 2])
-    >>> have_typed_words(typed.indexed, rows, queries.indexed, suggested).tolist()
-    [True, True, False, False, True]
+    >>> typed, queries = code_points(["play", "vid pl"]), code_points(["player", "video player"])
+    >>> have_typed_words(typed.indexed, np.array([0, 0, 1]), queries.indexed, np.array([0, 1, 0])).tolist()
+    [True, True, False]
     """
     typed_offsets, typed_code = typed
     offsets, code = spelling
@@ -325,12 +322,7 @@ def log_share(share: Any) -> Any:
 
 @subroutine
 def has_typed_words(typed: Any, begin: Any, end: Any, code: Any, first: Any, last: Any) -> Any:
-    """Return whether each word of the text `typed[begin:end]` begins a word of the query `code[first:last]`.
-
-    A text of one or two characters begins the query or is a whole word of it: "wi" is not recognised in "frame without
-    mattress".
-    """
-    short = end - begin < SHORTEST_WORD
+    """Return whether each word of the text `typed[begin:end]` begins a word of the query `code[first:last]`."""
     word = begin
     while word < end:
         length = 0
@@ -341,9 +333,7 @@ def has_typed_words(typed: Any, begin: Any, end: Any, code: Any, first: Any, las
             same = 0
             while same < length and code[at + same] == typed[word + same]:
                 same += 1
-            found = same == length and not (
-                short and at > first and at + length < last and code[at + length] != SPACE
-            )
+            found = same == length
             while at < last and code[at] != SPACE:
                 at += 1
             at += 1
