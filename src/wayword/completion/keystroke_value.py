@@ -3,9 +3,9 @@
 Searches of the training log that the lists do not know are typed letter by letter by people who accept and read as the
 acceptance model says. The larger λ, the fewer keystrokes; the smallest λ is chosen with which they type no more than
 with most popular completion, because it leaves most room for what they find. The model may be wrong: people who accept
-only their own query, for whom most popular completion is nearly the best there is, may type at most `MORE` times as
-much. Where no λ reaches one of these goals, because variants of a query are one suggestion, say, nothing is given up
-for it in vain: people may type at most `CLOSE` times as much as with the largest λ.
+only their own query as they spell it, for whom most popular completion is nearly the best there is, may type at most
+`MORE` times as much. Where no λ reaches one of these goals, because only one of a query's variants is shown, say,
+nothing is given up for it in vain: people may type at most `CLOSE` times as much as with the largest λ.
 """
 
 from collections.abc import Callable
@@ -24,9 +24,9 @@ from wayword.store.compressed_rows import CompressedRows
 VALUES = tuple(2 ** (step / 4) for step in range(18))
 """The values that may be chosen: 1 to 19. With less, queries with the same first word are left out because people might
 take one for another, and lists look odd."""
-SESSIONS = 400
+SESSIONS = 800
 """Number of held-out searches that are typed."""
-MORE, CLOSE = 1.03, 1.01
+MORE, CLOSE = 1.02, 1.01
 Complete = Callable[[pa.Table, int], Candidates]
 
 
@@ -70,7 +70,7 @@ def expected_characters(
     model: ListPolicy, queries: NDArray[np.int64], keystrokes: Keystrokes, lists: Lists
 ) -> tuple[float, float]:
     """Return how many characters people type of these queries, on average, who behave as the policy's model says; and
-    people who read like these but accept only their own query."""
+    people who read like these but accept only their own query, as they spell it."""
     slots = Slots.of(keystrokes, lists)
     reading = model.acceptance.reading_at(int(slots.position.max(initial=0)) + 1)
     accepted = model.accepted(queries, slots)
@@ -80,6 +80,5 @@ def expected_characters(
         taken = take_probabilities(slots, reading, accepted, once=False)
         return float((keystrokes.length.sum() - (left * taken).sum()) / max(len(queries), 1))
 
-    group = model.queries.group
-    own = group[slots.suggested] == group[queries[slots.session]]
+    own = slots.suggested == queries[slots.session]
     return typed(accepted), typed(own.astype(np.float64))

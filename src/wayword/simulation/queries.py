@@ -84,8 +84,13 @@ class Queries:
         Where the intended query's own page has nothing that people want, nothing can be compared, and u is 1.
         Pairs that are sorted by intended query are fastest.
         """
+        wants, pages = self.wants, self.pages
         clicks = _products(
-            *_arrays(self.wants), *_arrays(self.pages), intended, suggested, self.wants.shape[1]
+            (wants.indptr, wants.indices, wants.data),
+            (pages.indptr, pages.indices, pages.data),
+            intended,
+            suggested,
+            wants.shape[1],
         )
         own = self.own[intended]
         return np.divide(clicks, own, out=np.ones(len(own)), where=(own > 0) & (intended != suggested))
@@ -111,10 +116,6 @@ def _wants(world: World, count: int) -> csr_array:
     return csr_array(
         (mass, (intents.query[intents.owner], intents.document)), shape=(count, world.documents.num_rows)
     )
-
-
-def _arrays(matrix: csr_array) -> tuple[Integers, Integers, Floats]:
-    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data
 
 
 def stem(word: str) -> str:
@@ -174,18 +175,10 @@ def _jaccard(offsets: Any, stems: Any, intended: Any, suggested: Any) -> Any:
 
 
 @compiled
-def _products(
-    want_offsets: Any,
-    want_documents: Any,
-    want_mass: Any,
-    page_offsets: Any,
-    page_documents: Any,
-    page_p: Any,
-    intended: Any,
-    suggested: Any,
-    documents: Any,
-) -> Any:
+def _products(wants: Any, pages: Any, intended: Any, suggested: Any, documents: Any) -> Any:
     """⟨wants(intended), page(suggested)⟩ of each pair; wants are laid out once for a run of equal intended queries."""
+    want_offsets, want_documents, want_mass = wants
+    page_offsets, page_documents, page_p = pages
     products = np.zeros(len(intended))
     wanted = np.zeros(documents)
     current = -1
