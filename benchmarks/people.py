@@ -36,7 +36,7 @@ import wayword
 from wayword.completion import shown_lists
 from wayword.completion import stage as completion
 from wayword.completion.acceptance import Acceptance
-from wayword.completion.acceptance_data import Universe
+from wayword.completion.acceptance_candidates import Universe
 from wayword.completion.acceptance_learning import refit
 from wayword.completion.candidates import Candidates
 from wayword.completion.list_policy import ListPolicy, Members, Pool

@@ -7,7 +7,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from wayword.completion.acceptance import Acceptance
-from wayword.completion.acceptance_data import Universe
+from wayword.completion.acceptance_candidates import Universe
 from wayword.completion.acceptance_features import features
 from wayword.completion.acceptance_likelihood import LEAST_UNREAD
 from wayword.completion.expected_utility import ExpectedUtilityRetriever
@@ -48,18 +48,20 @@ KINDS = (
 )
 TEXTS = sorted(noun + kind for noun in NOUNS for kind in KINDS)
 SHOWN, PER_SESSION, LONGEST = 10, 5, 8
+NEVER = -700.0
 LISTS_PER_SESSION = 1.876
 """On average, for `TRUTH`."""
 TRUTH = Acceptance(
     np.array([-5.0, 0.8, 2.0, 1.5, 1.0, -0.8]),
     0.8 * np.arange(1, 11, dtype=np.float64) ** -0.5,
     careless=0.03,
+    strict=0.2,
 )
 
 
 def values_of(model: Acceptance) -> list[float]:
     """The parameters in the order of `Fit.estimates`."""
-    return [*model.coefficients.tolist(), model.kept, model.careless, *model.reading.tolist()]
+    return [*model.coefficients.tolist(), model.kept, model.careless, model.strict, *model.reading.tolist()]
 
 
 def made_universe(seed: int = 0, texts: list[str] = TEXTS) -> Universe:
@@ -217,6 +219,7 @@ class Drawing:
         sure = (items == intended[session][:, None]) | (rng.random(sessions) < self.model.careless)[session][
             :, None
         ]
+        logit[(rng.random(sessions) < self.model.strict)[session]] = NEVER
         display = session[:, None] * n + items
         takes = (self._once if once else self._kept)(rng, logit, sure, display)
         taken = np.where(takes.any(axis=1), takes.argmax(axis=1) + 1, 0)

@@ -9,7 +9,8 @@ import pytest
 from made_lists import TEXTS, TRUTH, Drawing, made_searches, made_universe
 
 from wayword.completion.acceptance import PRIOR
-from wayword.completion.acceptance_data import MASS, MOST, Candidates, assemble, most_probable, usable
+from wayword.completion.acceptance_candidates import MASS, MOST, Candidates, likeliest
+from wayword.completion.acceptance_data import assemble, usable
 from wayword.completion.acceptance_learning import LEAST_SESSIONS, learn
 from wayword.completion.acceptance_likelihood import LEAST_UNREAD, likelihood, log_unread
 from wayword.completion.intended_queries import intended_queries, with_searches
@@ -82,16 +83,29 @@ def test_what_cannot_be_used_is_counted() -> None:
 
 
 def test_few_probable_queries_hold_most_of_the_mass_and_the_rest_is_one_more() -> None:
-    weight = 1 / np.arange(1, 1001)
-    rows, total = most_probable(np.zeros(1000, np.int64), np.arange(1000, dtype=np.int32), weight, 1)
+    share = 1 / np.arange(1, 1001)
+    share /= share.sum()
+    rows = likeliest(np.zeros(1000, np.int64), np.arange(1000, dtype=np.int32), share, 1)
     assert len(rows.values) == MOST + 1
     assert rows.values[-1] == -1
     assert rows.weights.sum() == pytest.approx(1)
-    assert total[0] == pytest.approx(weight.sum())
     steep = 0.5 ** np.arange(1, 30, dtype=np.float64)
-    rows, _ = most_probable(np.zeros(29, np.int64), np.arange(29, dtype=np.int32), steep, 1)
+    rows = likeliest(np.zeros(29, np.int64), np.arange(29, dtype=np.int32), steep, 1)
     assert rows.weights[:-1].sum() >= MASS
     assert len(rows.values) == 14 + 1
+
+
+def test_of_many_queries_those_that_may_have_led_to_the_pick_are_kept() -> None:
+    texts = sorted([*(f"a{n:04}" for n in range(2000)), "axe", "axe handle", "axe steel"])
+    made = made_universe(texts=texts)
+    taken = texts.index("axe")
+    picks = np.array([0, 0]), np.array([-1, taken])
+    found = Candidates.of(made, ["a"], np.where(np.arange(len(texts)) < 1000, 2.0, 1.0), picks).rows
+    like = {texts.index(text) for text in ("axe", "axe handle", "axe steel")}
+    unknown, known = (set(found.values[found.span(row)].tolist()) for row in (0, 1))
+    assert not like & unknown
+    assert like <= known
+    assert [found.weights[found.span(row)].sum() for row in (0, 1)] == pytest.approx([1, 1])
 
 
 def test_a_misspelt_text_is_corrected_and_an_impossible_one_has_only_others() -> None:
@@ -134,6 +148,8 @@ def test_the_posterior_of_the_intended_query_by_arithmetic() -> None:
             f = np.r_[1, 1, data.compared[m * 2 + c], 0]
             a.append(1.0 if q == suggestion else float(model.probability(f[None])[0]))
         careful = model.reading[1] * a[0] * (1 - model.reading[0] * a[1])
+        strict = model.reading[1] * (q == lamp) * (1 - model.reading[0] * (q == led))
+        careful = (1 - model.strict) * careful + model.strict * strict
         careless = model.reading[1] * (
             1 - model.reading[0]
         )  # what they take says nothing about what they intended

@@ -46,6 +46,7 @@ def slow_likelihood(data: AcceptanceData, model: Acceptance, shift: dict[int, fl
         at = data.candidates.span(session)
         for q, p in zip(data.candidates.values[at], data.candidates.weights[at], strict=True):
             careful, careless = float(p) * (1 - model.careless), float(p) * model.careless
+            strict, careful = careful * model.strict, careful * (1 - model.strict)
             unread: dict[int, float] = {}
             for one in range(data.lists[session], data.lists[session + 1]):
                 for j, c in enumerate(data.items.values[data.items.span(one)].tolist()):
@@ -61,16 +62,17 @@ def slow_likelihood(data: AcceptanceData, model: Acceptance, shift: dict[int, fl
                     took = j + 1 == data.taken[one]
                     careful *= read * a if took else 1 - read * a
                     careless *= read if took else 1 - read
+                    strict *= read * (q == suggested) if took else 1 - read * (q == suggested)
                     unread[suggested] = unread.get(suggested, 1.0) * (1 - read)
                     if took:
                         break
-            mixture += careful + careless
+            mixture += careful + strict + careless
         total += math.log(mixture)
     return total
 
 
 def random_parameters(rng: np.random.Generator, kinds: int) -> np.ndarray:
-    return starting_point(kinds) + rng.normal(size=18 + kinds)
+    return starting_point(kinds) + rng.normal(size=19 + kinds)
 
 
 @settings(max_examples=15)
@@ -83,17 +85,18 @@ def test_the_likelihood_is_that_of_plain_python(seed: int, kinds: bool) -> None:
     assert likelihood(data, model).value == pytest.approx(expected, rel=1e-6)
 
 
-def test_nobody_careless_and_fresh_decisions_are_the_simple_model() -> None:
-    """Without the two parts, log L = Σ log Σ_q̄ P(q̄ | x) Π ℓ with a that does not depend on earlier lists."""
+def test_nobody_careless_or_strict_and_fresh_decisions_are_the_simple_model() -> None:
+    """Without the three parts, log L = Σ log Σ_q̄ P(q̄ | x) Π ℓ with a that does not depend on earlier lists."""
     data = data_of(60, 11)
-    simple = replace(TRUTH, careless=0.0, kept=0.0)
+    simple = replace(TRUTH, careless=0.0, strict=0.0, kept=0.0)
     found = likelihood(data, simple)
     assert found.value == pytest.approx(slow_likelihood(data, simple, {}), rel=1e-6)
     assert likelihood(data, simple, np.full(len(data.items.values), -1.0)).value == found.value
     nearly = likelihood(data, replace(simple, careless=1e-9)).value
     assert nearly == pytest.approx(found.value, abs=1e-4)
     assert likelihood(data, replace(simple, kept=1e-9)).value == pytest.approx(found.value, abs=1e-4)
-    assert found.gradient[-1] == 0
+    assert likelihood(data, replace(simple, strict=1e-9)).value == pytest.approx(found.value, abs=1e-4)
+    assert found.gradient[-2:].tolist() == [0, 0]
 
 
 @settings(max_examples=10)

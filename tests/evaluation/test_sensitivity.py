@@ -115,12 +115,12 @@ def test_judgments_do_not_depend_on_propensities(small: Engine) -> None:
 
 
 def test_a_learned_acceptance_model_has_a_narrower_interval() -> None:
-    learned = replace(PRIOR, strict=PRIOR.strict / 100)
+    learned = replace(PRIOR, uncertain=PRIOR.uncertain / 10)
     widths = [
         np.ptp([one.acceptance.coefficients[0] for one in behaviours(model)]) for model in (PRIOR, learned)
     ]
     assert widths[0] / widths[1] == pytest.approx(10)
-    assert behaviours(replace(PRIOR, strict=0.0)) == []
+    assert behaviours(replace(PRIOR, uncertain=0.0)) == []
 
 
 def test_lists_at_texts_of_some_lengths_only(small: Engine) -> None:

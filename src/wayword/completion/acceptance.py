@@ -35,7 +35,10 @@ MODEL = "acceptance.json"
 POSITIONS = 10
 """Positions with a reading probability of their own; later positions have that of the last."""
 CARELESS, KEPT, STRICT = 0.3, 0.5, 0.3
-"""The share of careless people, how far decisions are kept, and the share of strict people, before any event."""
+"""The share of careless people, how far decisions are kept, and the share of strict people among those who are not
+careless, before any event."""
+UNCERTAIN = 2.0
+"""The standard deviation of the constant before any event: how readily people take another query differs most."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,9 @@ class Acceptance:
     kept: float = KEPT
     """How far a decision about a suggestion is kept while a query is typed: 0 not at all, 1 entirely."""
     strict: float = STRICT
-    """The share of people who accept only their own query."""
+    """The share of people who accept only their own query, among those who are not careless."""
+    uncertain: float = UNCERTAIN
+    """The standard deviation of the constant."""
     contrast: NDArray[np.float64] = field(default_factory=lambda: np.zeros(len(FEATURES)))
     """How people differ: lists are chosen for two kinds, of which one has the coefficients + `contrast` and follows
     words more, the other the coefficients − `contrast` and follows result pages more."""
@@ -95,6 +100,7 @@ class Acceptance:
             "careless": self.careless,
             "kept": self.kept,
             "strict": self.strict,
+            "uncertain": self.uncertain,
             "contrast": dict(zip(FEATURES, self.contrast.tolist(), strict=True)),
         }
 
@@ -108,12 +114,13 @@ class Acceptance:
                 for part in ("coefficients", "contrast")
             )
             reading = np.array(values["reading"], np.float64)
-            shares = {name: float(values[name]) for name in ("careless", "kept", "strict")}
+            numbers = {name: float(values[name]) for name in ("careless", "kept", "strict")}
+            numbers["uncertain"] = float(values.get("uncertain", UNCERTAIN))
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as problem:
             raise WorkspaceError(
                 f"{path} is not an acceptance model ({problem}); `wayword acceptance` writes one."
             ) from problem
-        model = cls(coefficients, reading, **shares, contrast=contrast)
+        model = cls(coefficients, reading, **numbers, contrast=contrast)
         model.check(path)
         return model
 
@@ -130,6 +137,7 @@ class Acceptance:
             and 0 <= self.careless < 1
             and 0 <= self.strict < 1
             and np.isfinite(self.kept)
+            and 0 <= self.uncertain < np.inf
         ):
             raise WorkspaceError(
                 f"Found impossible numbers in {source}; expected finite coefficients, reading probabilities from 1 to "

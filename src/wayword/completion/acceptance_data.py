@@ -1,12 +1,11 @@
 """The data from which acceptance is learned: flat arrays of typing sessions.
 
 Each typing session has one intended query. Where nothing was taken, it is the query that followed. Where something was
-taken, it is latent: the candidates are the queries that the last typed text may become, with P(q̄ | x) in proportion to
-the number of searches. The last text is the longest one, so its candidates are consistent with the texts before.
+taken, it is latent: the candidates are the queries that the last typed text may become (`acceptance_candidates`). The
+last text is the longest one, so its candidates are consistent with the texts before.
 """
 
-from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,137 +13,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from wayword.completion.acceptance_features import COMPARED, ComparedQueries, compare_blocks
-from wayword.completion.expected_utility import ExpectedUtilityRetriever
-from wayword.completion.list_policy import CORRECTED
-from wayword.completion.popular import LAST
+from wayword.completion.acceptance_candidates import Candidates, Universe
+from wayword.completion.acceptance_features import COMPARED, compare_blocks
 from wayword.completion.query_pairs import have_typed_words
 from wayword.completion.shown_lists import UNKNOWN, ShownLists
-from wayword.completion.suggested_queries import SuggestedQueries
 from wayword.completion.trie import code_points
-from wayword.logs.contexts import from_prefixes
 from wayword.store.compressed_rows import CompressedRows, WeightedRows
 
-MASS, MOST = 0.9999, 256
-"""Candidates of a text: the most probable ones, until they have this probability, but at most so many. The others are
-one more candidate, of number -1, which shares no words and no results with any suggestion."""
-TEXTS_AT_ONCE = 2000
 LEAST_SEARCHES = 0.5
 """A taken query that continues the text is a candidate even if nobody has searched for it: it counts so much."""
 MOST_KINDS = 8
 """Values of a context column with a constant of their own; the most frequent ones."""
-
-
-@dataclass(frozen=True)
-class Universe:
-    """The queries of a workspace: how they compare, and which of them a text may become."""
-
-    retriever: ExpectedUtilityRetriever
-    compared: ComparedQueries
-    group: NDArray[np.int32]
-    """Queries of the same group are one suggestion."""
-
-    @classmethod
-    def of(cls, retriever: ExpectedUtilityRetriever, queries: SuggestedQueries) -> "Universe":
-        """Take the queries of a retriever as they are compared where lists are chosen.
-
-        Prefixes that the log recorded are not used: where a suggestion was taken, the issued query is not the one that
-        was typed.
-        """
-        return cls(
-            ExpectedUtilityRetriever(
-                retriever.texts,
-                retriever.matcher,
-                retriever.graph,
-                prefix_probability=retriever.prefix_probability,
-                own_utility=retriever.own_utility,
-                popularity=retriever.popularity,
-            ),
-            ComparedQueries(
-                queries.words,
-                queries.pages,
-                retriever.graph.demand,
-                retriever.own_utility,
-                retriever.certainty,
-                retriever.graph.documents,
-            ),
-            queries.group,
-        )
-
-    @property
-    def texts(self) -> Sequence[str]:
-        """Of the queries, sorted."""
-        return self.retriever.texts
-
-    def continuing(self, prefixes: Sequence[str]) -> NDArray[np.int64]:
-        """Return the first query that begins with each text, and the first after these (texts × 2)."""
-        low = [bisect_left(self.texts, prefix) for prefix in prefixes]
-        ends = (
-            bisect_left(self.texts, prefix + LAST, lo=at) for prefix, at in zip(prefixes, low, strict=True)
-        )
-        return np.array([*zip(low, ends, strict=True)], np.int64).reshape(len(low), 2)
-
-
-@dataclass(frozen=True)
-class Candidates:
-    """The queries that each text may become."""
-
-    rows: WeightedRows
-    """Text → queries, most probable first, and -1 for the others, with P(q̄ | x)."""
-    total: NDArray[np.float64]
-    """Searches of all queries that the text may become."""
-    corrected: NDArray[np.bool_]
-    """Whether the text was corrected."""
-
-    @classmethod
-    def of(cls, universe: Universe, prefixes: Sequence[str], searches: NDArray[np.float64]) -> "Candidates":
-        """Match texts; `searches` is the number of searches of each query, which need not be whole."""
-        parts = [
-            _matched(universe, prefixes[first : first + TEXTS_AT_ONCE], searches)
-            for first in range(0, max(len(prefixes), 1), TEXTS_AT_ONCE)
-        ]
-        rows, total, corrected = zip(*parts, strict=True)
-        return cls(WeightedRows.concatenate(rows), np.concatenate(total), np.concatenate(corrected))
-
-
-def _matched(
-    universe: Universe, prefixes: Sequence[str], searches: NDArray[np.float64]
-) -> tuple[WeightedRows, NDArray[np.float64], NDArray[np.bool_]]:
-    retriever = universe.retriever
-    intents = retriever.intents(from_prefixes(list(prefixes)))
-    members = intents.members
-    weight = intents.typed_probability * searches[members.values]
-    rows, total = most_probable(members.owner, members.values, weight, len(prefixes))
-    return rows, total, np.isin(intents.source, CORRECTED)
-
-
-def most_probable(
-    owner: NDArray[np.int64], query: NDArray[np.int32], weight: NDArray[np.float64], texts: int
-) -> tuple[WeightedRows, NDArray[np.float64]]:
-    """Return the most probable queries of each text with their probabilities, and the sum of each text's weights.
-
-    >>> owner, query = np.zeros(3, np.int64), np.array([5, 6, 7], np.int32)
-    >>> rows, total = most_probable(owner, query, np.array([1.0, 99999, 0]), 2)
-    >>> rows.values.tolist(), (1000 * rows.weights).round().tolist(), total.tolist()
-    ([6, -1, -1], [1000.0, 0.0, 1000.0], [100000.0, 0.0])
-    """
-    total = np.bincount(owner, weights=weight, minlength=texts).astype(np.float64)
-    order = np.lexsort((query, -weight, owner))
-    owner, query = owner[order], query[order]
-    share = weight[order] / np.maximum(total, 1e-300)[owner]
-    begin = np.searchsorted(owner, np.arange(texts + 1))
-    before = np.cumsum(share) - share
-    before -= np.r_[before, 0.0][begin[:-1]][owner]
-    rank = np.arange(len(owner)) - begin[:-1][owner]
-    kept = (share > 0) & (before < MASS) & (rank < MOST)
-    owner, query, share = owner[kept], query[kept], share[kept]
-    rest = 1.0 - np.bincount(owner, weights=share, minlength=texts)
-    others = np.flatnonzero(rest > 1e-9)
-    owner = np.r_[owner, others]
-    order = np.argsort(owner, kind="stable")
-    query = np.r_[query, np.full(len(others), UNKNOWN, np.int32)][order].astype(np.int32)
-    probability = np.r_[share, rest[others]][order].astype(np.float32)
-    return WeightedRows.from_lengths(query, np.bincount(owner, minlength=texts), probability), total
 
 
 @dataclass(frozen=True)
@@ -201,8 +80,8 @@ def assemble(
     forecast what is taken from the last list of each session.
     """
     lists = lists if forecast else usable(lists, universe)
-    candidates = Candidates.of(universe, lists.prefixes, np.maximum(searches, 0.0))
-    latent = np.ones(lists.sessions, np.bool_) if forecast else lists.took
+    picks = Picks.of(lists, forecast=forecast)
+    candidates = Candidates.of(universe, lists.prefixes, np.maximum(searches, 0.0), (picks.text, picks.taken))
     reached = lists.shown.lengths
     if not forecast:
         reached = np.where(lists.taken > 0, np.minimum(lists.taken, reached), reached)
@@ -225,8 +104,8 @@ def assemble(
         (distinct // 4 % (queries + 1) - 1).astype(np.int32),
         np.bincount(of_session, minlength=lists.sessions),
     )
-    picked = lists.took & (not forecast)
-    member_rows = _members(lists, universe, candidates, latent, picked, searches)
+    latent = picks.of_session >= 0
+    member_rows = _members(lists, universe, candidates, picks, searches)
     pairs = member_rows.lengths * columns.lengths
     starts = np.cumsum(pairs) - pairs
     compared, same = np.zeros((int(pairs.sum()), COMPARED), np.float32), np.zeros(int(pairs.sum()), np.bool_)
@@ -300,39 +179,54 @@ def usable(lists: ShownLists, universe: Universe) -> ShownLists:
     return lists.of_lists(~finished & ~unknown[lists.session]).without(reasons)
 
 
+@dataclass(frozen=True)
+class Picks:
+    """Where the intended query is latent: the distinct pairs of the last text and what was taken there."""
+
+    text: NDArray[np.int64]
+    """Ascending positions in `ShownLists.prefixes`."""
+    taken: NDArray[np.int64]
+    """The query, or -1 where nothing is to be known of it."""
+    of_session: NDArray[np.int64]
+    """The pair of each session, or -1 where the intended query is known."""
+
+    @classmethod
+    def of(cls, lists: ShownLists, *, forecast: bool) -> "Picks":
+        """Those of the sessions that took something; of all, not knowing what they took, for a forecast."""
+        latent = np.ones(lists.sessions, np.bool_) if forecast else lists.took
+        last = (np.searchsorted(lists.session, np.arange(lists.sessions), side="right") - 1)[latent]
+        taken = np.full(len(last), UNKNOWN, np.int64)
+        if not forecast:
+            taken = lists.shown.values[lists.shown.offsets[last] + lists.taken[last] - 1].astype(np.int64)
+        queries = int(taken.max(initial=0)) + 2
+        pairs, place = np.unique(lists.prefix[last] * queries + taken + 1, return_inverse=True)
+        of_session = np.full(lists.sessions, -1, np.int64)
+        of_session[latent] = place
+        return cls(pairs // queries, pairs % queries - 1, of_session)
+
+
 def _members(
-    lists: ShownLists,
-    universe: Universe,
-    candidates: Candidates,
-    latent: NDArray[np.bool_],
-    took: NDArray[np.bool_],
-    searches: NDArray[np.float64],
+    lists: ShownLists, universe: Universe, candidates: Candidates, picks: Picks, searches: NDArray[np.float64]
 ) -> WeightedRows:
     """The possible intended queries of each session; the taken query is one of them if it continues the text."""
-    sessions = np.arange(lists.sessions)
-    last = np.searchsorted(lists.session, sessions, side="right") - 1
-    prefix = lists.prefix[last]
-    owner, query = candidates.rows.take(prefix[latent])
-    _, probability = WeightedRows(
-        candidates.rows.offsets, candidates.rows.weights, candidates.rows.weights
-    ).take(prefix[latent])
-    owner = sessions[latent][owner]
-    known = sessions[~latent]
-    taken = lists.taken[last]
-    picked = np.flatnonzero(took)
-    item = lists.shown.values[lists.shown.offsets[last[picked]] + taken[picked] - 1].astype(np.int64)
-    span = universe.continuing(lists.prefixes)[prefix[picked]]
-    key = owner * (len(universe.texts) + 1) + query
-    own = (item >= span[:, 0]) & (item < span[:, 1])
-    own &= ~np.isin(picked * (len(universe.texts) + 1) + item, key)
-    picked, item = picked[own], item[own]
-    share = np.maximum(searches[item], LEAST_SEARCHES) / np.maximum(candidates.total[prefix[picked]], 1.0)
-    owner = np.concatenate([owner, known, picked])
+    latent = np.flatnonzero(picks.of_session >= 0)
+    known = np.flatnonzero(picks.of_session < 0)
+    rows, pick = candidates.rows, picks.of_session[latent]
+    owner, query = rows.take(pick)
+    probability = WeightedRows(rows.offsets, rows.weights, rows.weights).take(pick)[1]
+    span = universe.continuing(lists.prefixes)[picks.text]
+    missing = (picks.taken >= span[:, 0]) & (picks.taken < span[:, 1])
+    missing[rows.owner[rows.values == picks.taken[rows.owner]]] = False
+    share = np.maximum(searches[picks.taken], LEAST_SEARCHES)
+    share /= np.maximum(candidates.total[picks.text], 1.0)
+    added = latent[missing[pick]]
+    of_added = picks.of_session[added]
+    owner = np.concatenate([latent[owner], known, added])
     order = np.argsort(owner, kind="stable")
     return WeightedRows.from_lengths(
-        np.concatenate([query, lists.query[~latent], item])[order].astype(np.int32),
+        np.concatenate([query, lists.query[known], picks.taken[of_added]])[order].astype(np.int32),
         np.bincount(owner, minlength=lists.sessions),
-        np.concatenate([probability, np.ones(len(known)), share])[order].astype(np.float32),
+        np.concatenate([probability, np.ones(len(known)), share[of_added]])[order].astype(np.float32),
     )
 
 

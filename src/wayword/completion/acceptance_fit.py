@@ -2,9 +2,9 @@
 
 The parameters are γ, with r_1 = σ(γ_1) and r_j = r_{j-1} · σ(γ_j), so that r does not increase, then β, the
 coefficients of `FEATURES`, a shift of the constant for each value of a context column, κ (`kept`) and the log-odds of
-the share of careless people. Each has a normal prior around `PRIOR` (around 0 for shifts). Newton's method finds the
-maximum. Intervals are by the sandwich formula, clustered by typing session, where the prior counts as one more
-observation:
+the shares of careless and of strict people. Each has a normal prior around `PRIOR` (around 0 for shifts). Newton's
+method finds the maximum. Intervals are by the sandwich formula, clustered by typing session, where the prior counts as
+one more observation:
 
     covariance = A⁻¹ (S + Λ) A⁻ᵀ,   A = H − D + Λ    H: minus the Hessian, S: Σ score · scoreᵀ, Λ: the prior's precision
 
@@ -17,23 +17,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from wayword.completion.acceptance import FEATURES, POSITIONS, PRIOR, Acceptance
+from wayword.completion.acceptance import FEATURES, POSITIONS, PRIOR, UNCERTAIN, Acceptance
 from wayword.completion.acceptance_data import AcceptanceData
 from wayword.completion.acceptance_likelihood import Likelihood, likelihood, log_unread
 
 Floats = NDArray[np.float64]
-READING_DEVIATION, SHIFT_DEVIATION, KEPT_DEVIATION, CARELESS_DEVIATION = 1.0, 0.5, 0.5, 1.5
+READING_DEVIATION, SHIFT_DEVIATION, KEPT_DEVIATION, SHARE_DEVIATION = 1.0, 0.5, 0.5, 1.5
 DEVIATION = {
-    "constant": 2.0,
+    "constant": UNCERTAIN,
     "typed_words": 0.5,
     "intended_words": 0.7,
     "suggested_words": 0.7,
     "served": 1.5,
     "corrected": 0.5,
 }
-"""Standard deviations of the prior of each γ, of each shift, of κ, of the log-odds of ε and of each β. How readily
-people take another query is what differs most. Lists of most popular completion hold only queries with the typed
-words, and cannot tell constant from `typed_words`: what they say is then taken to hold for other suggestions too."""
+"""Standard deviations of the prior of each γ, of each shift, of κ, of the log-odds of ε and s, and of each β. Lists of
+most popular completion hold only queries with the typed words, and cannot tell constant from `typed_words`: what they
+say is then taken to hold for other suggestions too."""
 MOST_PASSES = 60
 LONGEST_STEP = 2.0
 CONVERGED = 1e-5
@@ -73,7 +73,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Fit:
-    """Learned parameters (γ, β, shifts, κ, log-odds of ε) with their covariance."""
+    """Learned parameters (γ, β, shifts, κ, log-odds of ε and s) with their covariance."""
 
     parameters: Floats
     covariance: Floats
@@ -90,14 +90,13 @@ class Fit:
     def model(self) -> Acceptance:
         """Acceptance and reading, without the shifts of contexts.
 
-        The share of strict people and the contrast are precautions against a wrong prior: they decrease as the lists
-        tell how readily people take another query, and whether they follow words or pages.
+        The contrast is a precaution against a wrong prior: it decreases as the lists tell whether people follow words
+        or pages.
         """
-        shifted, variance = self.shifted, self.covariance[POSITIONS, POSITIONS]
         return replace(
-            shifted,
-            coefficients=shifted.coefficients[: len(FEATURES)],
-            strict=PRIOR.strict * min(float(variance) / DEVIATION["constant"] ** 2, 1.0),
+            self.shifted,
+            coefficients=self.shifted.coefficients[: len(FEATURES)],
+            uncertain=float(self.covariance[POSITIONS, POSITIONS]) ** 0.5,
             contrast=PRIOR.contrast * self._undecided,
         )
 
@@ -115,7 +114,7 @@ class Fit:
         return model_of(self.parameters)
 
     def estimates(self) -> list[Estimate]:
-        """All parameters on their natural scale: β, the shifts, κ, ε and r_j; shares with intervals by log-odds."""
+        """All parameters on their natural scale: β, the shifts, κ, ε, s and r_j; shares with intervals by log-odds."""
         kinds = len(self.kinds)
         names = (*FEATURES, *(f"constant, {kind}" for kind in self.kinds), "kept")
         start, weight = starting_point(kinds), precision(kinds)
@@ -142,7 +141,8 @@ class Fit:
         learned_reading = 1.0 - variance / (slopes**2 @ (1.0 / weight[:POSITIONS]))
         odds, before = np.log(reading / (1 - reading)), reading_of(start)
         shares = [
-            ("careless", self.parameters[-1], deviation[-1], _sigmoid(start[-1]), worth[-1], learned[-1])
+            (name, self.parameters[i], deviation[i], _sigmoid(start[i]), worth[i], learned[i])
+            for name, i in (("careless", -2), ("strict", -1))
         ]
         shares += [
             (f"reading {j + 1}", odds[j], np.sqrt(variance[j]), before[j], worth[j], learned_reading[j])
@@ -182,20 +182,21 @@ def log_reading_slopes(parameters: Floats) -> Floats:
 
 
 def parameters_of(model: Acceptance, kinds: int = 0) -> Floats:
-    """Return (γ, β, shifts of 0, κ, log-odds of ε) of a model.
+    """Return (γ, β, shifts of 0, κ, log-odds of ε and s) of a model.
 
     >>> bool(np.allclose(reading_of(parameters_of(PRIOR)), PRIOR.reading))
     True
     """
     reading = np.clip(model.reading_at(POSITIONS), 1e-6, 1 - 1e-6)
     ratio = np.clip(reading / np.r_[1.0, reading[:-1]], 1e-6, 1 - 1e-6)
-    careless = np.clip(model.careless, 1e-6, 1 - 1e-6)
+    shares = np.clip([model.careless, model.strict], 1e-6, 1 - 1e-6)
     return np.concatenate(
         [
             np.log(ratio / (1 - ratio)),
             model.coefficients,
             np.zeros(kinds),
-            [model.kept, np.log(careless / (1 - careless))],
+            [model.kept],
+            np.log(shares / (1 - shares)),
         ]
     )
 
@@ -207,11 +208,9 @@ def model_of(parameters: Floats) -> Acceptance:
     >>> model.coefficients.tolist() == PRIOR.coefficients.tolist(), round(model.careless, 6), model.kept
     (True, 0.3, 0.5)
     """
+    careless, strict = _sigmoid(parameters[-2:]).tolist()
     return Acceptance(
-        parameters[POSITIONS:-2].copy(),
-        reading_of(parameters),
-        float(_sigmoid(parameters[-1])),
-        float(parameters[-2]),
+        parameters[POSITIONS:-3].copy(), reading_of(parameters), careless, float(parameters[-3]), strict
     )
 
 
@@ -227,7 +226,7 @@ def precision(kinds: int = 0) -> Floats:
         [DEVIATION[name] ** -2.0 for name in FEATURES],
         np.full(kinds, SHIFT_DEVIATION**-2.0),
         KEPT_DEVIATION**-2.0,
-        CARELESS_DEVIATION**-2.0,
+        np.full(2, SHARE_DEVIATION**-2.0),
     ]
 
 

@@ -10,7 +10,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from wayword.completion.acceptance import PRIOR, Acceptance
-from wayword.completion.acceptance_data import AcceptanceData, Universe, assemble
+from wayword.completion.acceptance_candidates import Universe
+from wayword.completion.acceptance_data import AcceptanceData, assemble
 from wayword.completion.acceptance_fit import Estimate, Fit, fit
 from wayword.completion.acceptance_reliability import Reliability, reliability
 from wayword.completion.intended_queries import SMOOTHING, fit_with_searches

@@ -1,16 +1,18 @@
 """The likelihood of lists shown and taken, with its gradient and Hessian, in one compiled pass.
 
-    log L = Σ_sessions log [(1 − ε) Σ_q̄ P(q̄ | x) Π_lists ℓ + ε Σ_q̄ P(q̄ | x) Π_lists ℓ¹]
+    log L = Σ_sessions log Σ_q̄ P(q̄ | x) [(1 − ε) ((1 − s) Π_lists ℓ + s Π_lists ℓ⁰) + ε Π_lists ℓ¹]
     ℓ     = Π_j (1 − r_j a_j) if nothing was taken, r_J a_J Π_{j<J} (1 − r_j a_j) if position J was
 
-where ε is the share of careless people, ℓ¹ is ℓ with a = 1, a_j = 1 for one suggestion with q̄, else
-σ(β · f + κ log U), and U is the probability that the suggestion was not read at earlier lists of the session. Indeed,
-who decides once about each suggestion takes one that they have not taken yet with the probability
+where ε is the share of careless people, ℓ¹ is ℓ with a = 1, s the share of strict people among the others, ℓ⁰ is ℓ
+with a = 0 but for q̄, a_j = 1 for one suggestion with q̄, else σ(β · f + κ log U), and U is the probability that the
+suggestion was not read at earlier lists of the session. Strict people type on and see many lists: without them the
+model would learn from these lists that hardly anybody takes another query. Who decides once about each suggestion takes
+one that they have not taken yet with the probability
 
     r a U / (1 − a (1 − U)) = r σ(logit a + log U)
 
-Derivatives are by ρ_j = log r_j, by β, by κ and by η = logit ε, with log U as a given number; `acceptance_fit` turns
-them into derivatives by its own parameters.
+Derivatives are by ρ_j = log r_j, by β, by κ, by η = logit ε and by φ = logit s, with log U as a given number;
+`acceptance_fit` turns them into derivatives by its own parameters.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -38,7 +40,7 @@ LEAST_UNREAD = -3.0
 
 @dataclass(frozen=True)
 class Likelihood:
-    """log L and its derivatives by (ρ, β, κ, η)."""
+    """log L and its derivatives by (ρ, β, κ, η, φ)."""
 
     value: float
     gradient: Floats
@@ -46,7 +48,7 @@ class Likelihood:
     outer: Floats
     """Σ_sessions score · scoreᵀ."""
     posterior: Floats
-    """Of each candidate: the probability that it was intended, by careless people too."""
+    """Of each candidate: the probability that it was intended, by careless and strict people too."""
     by_session: Floats
 
 
@@ -58,7 +60,7 @@ def likelihood(
     `unread` is log U of each item, by default that of the model's reading. Only the first `sessions` count, by default
     all.
     """
-    size = POSITIONS + len(model.coefficients) + 2
+    size = POSITIONS + len(model.coefficients) + 3
     sessions = data.sessions if sessions is None else sessions
     blocks = max(min(BLOCKS, sessions // 500), 1)
     bounds = _bounds(data, blocks, sessions)
@@ -112,7 +114,8 @@ def _arrays(data: AcceptanceData, model: Acceptance, unread: Floats | None) -> t
 
 
 def _values(model: Acceptance) -> tuple[Any, ...]:
-    return model.reading_at(POSITIONS), model.coefficients.astype(np.float64), float(model.careless)
+    shares = float(model.careless), float(model.strict)
+    return model.reading_at(POSITIONS), model.coefficients.astype(np.float64), shares
 
 
 def _bounds(data: AcceptanceData, blocks: int, sessions: int) -> NDArray[np.int64]:
@@ -146,7 +149,8 @@ def _log_unread(columns: Any, list_offsets: Any, items: Any, passed: Any, result
 
 @subroutine
 def _accept(session: Any, arrays: Any, coefficients: Any, accepted: Any) -> None:
-    """Write a of the session's candidates × columns, where they are shown first, into `accepted`."""
+    """Write a of the session's candidates × columns, where they are shown first, into `accepted`; in its second half,
+    that of strict people."""
     (member_offsets, _), (column_offsets, typed_words, corrected), _, (starts, compared, same), kind, _ = (
         arrays
     )
@@ -155,8 +159,10 @@ def _accept(session: Any, arrays: Any, coefficients: Any, accepted: Any) -> None
     if kind[session] >= 0:
         constant += coefficients[6 + kind[session]]
     begin, n = column_offsets[session], column_offsets[session + 1] - column_offsets[session]
-    for m in range(member_offsets[session + 1] - member_offsets[session]):
+    members = member_offsets[session + 1] - member_offsets[session]
+    for m in range(members):
         for c in range(n):
+            accepted[members + m, c] = 1.0 if same[at] else 0.0
             if same[at]:
                 accepted[m, c] = 1.0
             else:
@@ -177,17 +183,15 @@ def _again(accept: Any, factor: Any) -> Any:
 
 
 @subroutine
-def _log_probability(
-    m: Any, first: Any, last: Any, lists: Any, factors: Any, reading: Any, accepted: Any
-) -> Any:
-    """Return log Π ℓ of the lists `first` to `last` for one candidate."""
+def _log_probability(first: Any, last: Any, lists: Any, factors: Any, reading: Any, accepted: Any) -> Any:
+    """Return log Π ℓ of the lists `first` to `last` for one candidate, who accepts each column with `accepted`."""
     _, item_offsets, item, taken = lists
     total = 0.0
     for one in range(first, last):
         product = 1.0
         for i in range(item_offsets[one], item_offsets[one + 1]):
             j = i - item_offsets[one]
-            t = reading[min(j, POSITIONS - 1)] * _again(accepted[m, item[i]], factors[i])
+            t = reading[min(j, POSITIONS - 1)] * _again(accepted[item[i]], factors[i])
             if j + 1 == taken[one]:
                 product *= max(t, 1e-300)
                 break
@@ -228,37 +232,41 @@ def accumulate(
 ) -> None:
     """Add the derivatives of the sessions `first` to `last`; write their posteriors and log-likelihoods."""
     (member_offsets, probability), (column_offsets, _, _), lists, _, kind, _ = arrays
-    reading, coefficients, careless = values
+    reading, coefficients, (careless, strict) = values
     width = len(coefficients)
-    size = POSITIONS + width + 2
+    size = POSITIONS + width + 3
     score, own, f = np.zeros(size), np.zeros(size), np.zeros(WIDTH)
     cross = np.zeros((POSITIONS, width + 1))
     curvature = np.zeros((width - WIDTH + 1, WIDTH + 1, WIDTH))  # of each context and, last, of none
     for session in range(first, last):
-        m0, m1 = member_offsets[session], member_offsets[session + 1]
-        if m0 == m1:
+        m0, members = member_offsets[session], member_offsets[session + 1] - member_offsets[session]
+        if members == 0:
             continue
         n = column_offsets[session + 1] - column_offsets[session]
-        accepted, by_column = np.empty((m1 - m0, n)), np.empty((3, n))
+        accepted, by_column, weights = np.empty((2 * members, n)), np.empty((3, n)), np.empty(2 * members)
         _accept(session, arrays, coefficients, accepted)
-        by_session[session], anyhow, mass = _posterior(session, arrays, values, accepted, posterior)
+        by_session[session], anyhow, mass = _posterior(session, arrays, values, accepted, weights)
         score[:] = 0.0
-        for m in range(m0, m1):
-            weight = posterior[m]
-            posterior[m] += anyhow * probability[m] / mass
+        for row in range(2 * members):
+            m, weight = row % members, weights[row]
+            if row < members:
+                posterior[m0 + m] = weight + weights[members + m] + anyhow * probability[m0 + m] / mass
             if weight < NEGLIGIBLE:
                 continue
             own[:], by_column[:] = 0.0, 0.0
-            own[size - 1] = -careless
-            _of_lists(session, m - m0, arrays, weight, reading, accepted, own, cross, by_column, hessian)
-            _of_columns(session, m - m0, arrays, weight, by_column, f, own, curvature[kind[session]])
+            own[size - 2] = -careless
+            own[size - 1] = -strict if row < members else 1.0 - strict
+            _of_lists(session, m, arrays, weight, reading, accepted[row], own, cross, by_column, hessian)
+            if row < members:
+                _of_columns(session, m, arrays, weight, by_column, f, own, curvature[kind[session]])
             _add_candidate(weight, own, score, hessian)
         if anyhow >= NEGLIGIBLE:
             own[:] = 0.0
-            own[size - 1] = 1.0 - careless
+            own[size - 2] = 1.0 - careless
             _of_careless(session, lists, anyhow, reading, own, hessian)
             _add_candidate(anyhow, own, score, hessian)
-        hessian[size - 1, size - 1] -= careless * (1.0 - careless)
+        hessian[size - 2, size - 2] -= careless * (1.0 - careless)
+        hessian[size - 1, size - 1] -= (1.0 - anyhow) * strict * (1.0 - strict)
         _add_session(score, gradient, hessian, outer)
     _add_sums(cross, curvature, hessian)
     for a in range(size):
@@ -269,31 +277,35 @@ def accumulate(
 
 @subroutine
 def _posterior(session: Any, arrays: Any, values: Any, accepted: Any, posterior: Any) -> Any:
-    """Write the posterior of each candidate who is not careless; return log L of the session, the posterior of careless
-    people, and Σ P(q̄ | x)."""
+    """Write the posterior of each candidate, then of each candidate as a strict person; return log L of the session,
+    the posterior of careless people, and Σ P(q̄ | x)."""
     (member_offsets, probability), _, lists, _, _, (_, factors) = arrays
-    reading, _, careless = values
-    m0, m1 = member_offsets[session], member_offsets[session + 1]
+    reading, _, (careless, strict) = values
+    m0, members = member_offsets[session], member_offsets[session + 1] - member_offsets[session]
     first, last = lists[0][session], lists[0][session + 1]
     best, mass = -np.inf, 0.0
-    for m in range(m0, m1):
-        p = max(np.float64(probability[m]), 1e-300)
-        mass += p
-        posterior[m] = np.log(p * (1.0 - careless)) + _log_probability(
-            m - m0, first, last, lists, factors, reading, accepted
-        )
-        best = max(best, posterior[m])
+    for row in range(2 * members):
+        p = max(np.float64(probability[m0 + row % members]), 1e-300)
+        if row < members:
+            mass += p
+        share = (1.0 - careless) * (1.0 - strict if row < members else strict)
+        posterior[row] = -np.inf
+        if share > 0.0:
+            posterior[row] = np.log(p * share) + _log_probability(
+                first, last, lists, factors, reading, accepted[row]
+            )
+        best = max(best, posterior[row])
     anyhow = -np.inf
     if careless > 0.0:
         anyhow = np.log(mass * careless) + _log_careless(first, last, lists, reading)
         best = max(best, anyhow)
     anyhow = np.exp(anyhow - best)
     total = anyhow
-    for m in range(m0, m1):
-        posterior[m] = np.exp(posterior[m] - best)
-        total += posterior[m]
-    for m in range(m0, m1):
-        posterior[m] /= total
+    for row in range(2 * members):
+        posterior[row] = np.exp(posterior[row] - best)
+        total += posterior[row]
+    for row in range(2 * members):
+        posterior[row] /= total
     return best + np.log(total), anyhow / total, mass
 
 
@@ -382,7 +394,7 @@ def _of_lists(
         for i in range(item_offsets[one], item_offsets[one + 1]):
             j = min(i - item_offsets[one], POSITIONS - 1)
             c, u = item[i], unread[i]
-            accept = _again(accepted[member, c], factors[i])
+            accept = _again(accepted[c], factors[i])
             declined = 1.0 - accept
             chosen = i - item_offsets[one] + 1 == taken[one]
             if chosen:
@@ -447,22 +459,24 @@ def _of_columns(
 @compiled
 def _forecast(arrays: Any, values: Any, result: Any) -> None:
     (member_offsets, probability), (column_offsets, _, _), lists, _, _, (_, factors) = arrays
-    reading, coefficients, careless = values
+    reading, coefficients, (careless, strict) = values
     list_offsets, item_offsets, item, _ = lists
     for session in range(len(list_offsets) - 1):
-        m0, m1 = member_offsets[session], member_offsets[session + 1]
+        m0, members = member_offsets[session], member_offsets[session + 1] - member_offsets[session]
         n = column_offsets[session + 1] - column_offsets[session]
-        accepted = np.empty((m1 - m0, n))
+        accepted = np.empty((2 * members, n))
         _accept(session, arrays, coefficients, accepted)
         first, last = list_offsets[session], list_offsets[session + 1] - 1
         total, mass = 0.0, 0.0
-        for m in range(m0, m1):
-            mass += probability[m]
-            reach = (1.0 - careless) * probability[m]
-            reach *= np.exp(_log_probability(m - m0, first, last, lists, factors, reading, accepted))
+        for row in range(2 * members):
+            p = probability[m0 + row % members]
+            if row < members:
+                mass += p
+            reach = (1.0 - careless) * (1.0 - strict if row < members else strict) * p
+            reach *= np.exp(_log_probability(first, last, lists, factors, reading, accepted[row]))
             total += reach
             for i in range(item_offsets[last], item_offsets[last + 1]):
-                a = _again(accepted[m - m0, item[i]], factors[i])
+                a = _again(accepted[row, item[i]], factors[i])
                 t = reading[min(i - item_offsets[last], POSITIONS - 1)] * a
                 result[i] += reach * t
                 reach *= 1.0 - t

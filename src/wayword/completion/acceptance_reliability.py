@@ -12,7 +12,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from wayword.completion.acceptance import FEATURES, POSITIONS, PRIOR, Acceptance
-from wayword.completion.acceptance_data import AcceptanceData, Universe, assemble, usable
+from wayword.completion.acceptance_candidates import Universe
+from wayword.completion.acceptance_data import AcceptanceData, assemble, usable
 from wayword.completion.acceptance_fit import Fit, fit
 from wayword.completion.acceptance_likelihood import forecast
 from wayword.completion.shown_lists import ShownLists

@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 
 from wayword.completion import shown_lists
 from wayword.completion.acceptance import MODEL
-from wayword.completion.acceptance_data import Universe
+from wayword.completion.acceptance_candidates import Universe
 from wayword.completion.acceptance_learning import LearnedAcceptance, learn
 from wayword.completion.expected_utility import ExpectedUtilityRetriever
 from wayword.completion.intended_queries import intended_queries

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow.compute as pc
 
 from wayword.completion import shown_lists
-from wayword.completion.acceptance_data import Universe
+from wayword.completion.acceptance_candidates import Universe
 from wayword.completion.acceptance_learning import LearnedAcceptance, learn
 from wayword.completion.popular import popularity
 from wayword.completion.stage import load_lists

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from wayword.completion import acceptance_stage, keystroke_value, list_policy_io, retriever_io, variants_table
 from wayword.completion.acceptance import MODEL, PRIOR, Acceptance
-from wayword.completion.acceptance_data import Universe
+from wayword.completion.acceptance_candidates import Universe
 from wayword.completion.acceptance_learning import refit
 from wayword.completion.availability import available_documents
 from wayword.completion.context_affinity import Affinity

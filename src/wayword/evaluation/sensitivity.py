@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from wayword.completion.acceptance import PRIOR, Acceptance
-from wayword.completion.acceptance_fit import DEVIATION, WITHIN
+from wayword.completion.acceptance import Acceptance
+from wayword.completion.acceptance_fit import WITHIN
 from wayword.completion.list_policy import ListPolicy
 from wayword.completion.typing_outcomes import Slots
 from wayword.engines import Engine
@@ -90,7 +90,7 @@ def behaviours(model: Acceptance) -> list[Behaviour]:
     >>> [round(float(one.acceptance.coefficients[0] - PRIOR.coefficients[0]), 2) for one in behaviours(PRIOR)]
     [-3.92, 3.92]
     """
-    half = WITHIN * DEVIATION["constant"] * (model.strict / PRIOR.strict) ** 0.5
+    half = WITHIN * model.uncertain
     if not half > 0:
         return []
     first = np.eye(len(model.coefficients))[0]
