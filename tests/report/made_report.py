@@ -75,8 +75,8 @@ NOTHING = VERDICT | {
 }
 
 
-def sessions() -> list[dict[str, Any]]:
-    values = {"wayword": (0.931, 0.32, 0.8), "popular": (0.9, 0.33, 0.7), "expected": (0.91, 0.36, 0.8)}
+def sessions(popular: tuple[float, float, float] = (0.9, 0.33, 0.7)) -> list[dict[str, Any]]:
+    values = {"wayword": (0.931, 0.32, 0.8), "popular": popular, "expected": (0.91, 0.36, 0.8)}
     return [
         {
             "policy": policy,
