@@ -81,6 +81,36 @@ def test_plan_says_what_to_swap(tmp_path: Path) -> None:
     assert len(planned["swaps"]) == 9
 
 
+def test_rows_that_are_there_twice_are_said_once_and_change_nothing(path: Path, tmp_path: Path) -> None:
+    table = pq.read_table(path)
+    pq.write_table(pa.concat_tables([table, table]), tmp_path / "twice.parquet")
+    done = wayword("propensity", tmp_path / "twice.parquet")
+    assert done.code == 0, done.err
+    text = " ".join(done.out.decode().split())
+    assert (
+        text.count("50,000 of 100,000 rows repeat another one, and count once; expected one row per result")
+        == 1
+    )
+    once, twice = (
+        json.loads(wayword("propensity", file, "--json").out)["propensity"]
+        for file in (path, tmp_path / "twice.parquet")
+    )
+    assert once == twice
+
+
+def test_ranks_counted_from_the_bottom_are_refused_in_one_line(path: Path, tmp_path: Path) -> None:
+    table = pq.read_table(path)
+    upside_down = pa.array(11 - table["rank"].to_numpy())
+    place = table.column_names.index("rank")
+    pq.write_table(table.set_column(place, "rank", upside_down), tmp_path / "rising.parquet")
+    done = wayword("propensity", tmp_path / "rising.parquet", "--out", tmp_path / "p.parquet")
+    assert (done.code, done.out) == (2, b"")
+    (said,) = [line for line in done.err.splitlines() if line.startswith("error: ")]
+    assert "Found p that rises with the rank by more than chance, from 1 at rank 1 to" in said
+    assert "check that `rank` counts from the top of the page" in said
+    assert not (tmp_path / "p.parquet").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -8,7 +8,7 @@ from inputs import Row, write
 from wayword.engines import Engine
 from wayword.errors import LogError
 from wayword.logs import impressions
-from wayword.logs.impressions_stage import UNUSED, number
+from wayword.logs.impressions_stage import UNUSED, WITHOUT, number
 from wayword.store.input_file import InputFile
 
 QUERIES, DOCUMENTS = ("mail", "tv stand"), ("d1", "d2")
@@ -55,7 +55,7 @@ def test_impressions_get_the_numbers_of_the_log_and_null_where_it_has_none(
         "searches": 3,
         "clicked impressions": 2,
         "searches in the log": 1,
-        "clicks of the log that they do not have": 1,  # (1, 0); of search 0 nothing is known
+        WITHOUT: 1,  # (1, 0); of search 0 nothing is known
         UNUSED: 0,
     }
 

@@ -34,3 +34,15 @@ def impressions(engine: Engine, rows: list[Row], period: Period = "week") -> Imp
     }  # fmt: skip
     engine.load("impressions", pa.Table.from_pylist(rows, pa.schema(kinds.items())))
     return Impressions.of(engine, period)
+
+
+def one_sentence(message: str) -> bool:
+    """Whether it is one sentence, which says what was found, what was expected and, after a colon, what to do."""
+    _found, expected, rest = message.partition("; expected ")
+    return (
+        bool(expected)
+        and ": " in rest
+        and message.endswith(".")
+        and ". " not in message
+        and "\n" not in message
+    )

@@ -4,13 +4,13 @@ import json
 
 import numpy as np
 import pytest
-from made_impressions import LAWS, RANKS, impressions, shown
+from made_impressions import LAWS, RANKS, impressions, one_sentence, shown
 
 from wayword.engines import Engine
 from wayword.errors import LogError, WaywordError
 from wayword.propensity import regression_em
 from wayword.propensity.comparison import compare
-from wayword.propensity.estimate import METHODS, Method, Options, estimate
+from wayword.propensity.estimate import METHODS, Method, Options, check_falls, estimate
 from wayword.propensity.power_law import fitted_law
 from wayword.propensity.strata import Impressions
 from wayword.simulation.result_pages import World, draw
@@ -62,8 +62,37 @@ def test_p_that_rises_by_more_than_chance_is_said(engine: Engine) -> None:
     rows = [row for n in range(600) for row in shown(n, ("a", 1 + n % 2, n // 2 % (4 - 2 * (n % 2)) == 0))]
     found = estimate(impressions(engine, rows), Options())
     assert found.p[1] == pytest.approx((1 / 2) / (1 / 4))
-    assert any("p rises by more than chance from rank 1 to 2" in note for note in found.notes)
-    assert estimate(impressions(engine, rows), Options(monotone=True)).p.tolist() == pytest.approx([1, 1])
+    (note,) = [
+        note
+        for note in found.notes
+        if note.startswith("p rises by more than chance from rank 1 to 2; expected")
+    ]
+    assert one_sentence(note)
+    flat = estimate(impressions(engine, rows), Options(monotone=True))
+    assert flat.p.tolist() == pytest.approx([1, 1])
+    check_falls(flat)
+
+
+def rising(engine: Engine, *wanted: float) -> Impressions:
+    """A result goes from rank to rank, and is clicked in these shares of its searches."""
+    rows = []
+    for n in range(400 * len(wanted)):
+        rank = n % len(wanted)
+        rows += shown(n, ("a", 1 + rank, int(n // len(wanted) % 100 < 100 * wanted[rank])))
+    return impressions(engine, rows)
+
+
+def test_p_that_rises_from_the_first_rank_to_the_last_is_not_used(engine: Engine) -> None:
+    found = estimate(rising(engine, 0.1, 0.2, 0.4), Options())
+    assert found.p == pytest.approx([1, 2, 4])
+    with pytest.raises(LogError, match="from 1 at rank 1 to 4 at rank 3; expected less attention") as error:
+        check_falls(found)
+    assert one_sentence(str(error.value))
+
+
+@pytest.mark.parametrize("wanted", [(0.4, 0.1, 0.2), (0.2, 0.21, 0.21), (0.4, 0.2, 0.1)])
+def test_p_that_rises_in_one_place_or_by_chance_is_used(engine: Engine, wanted: tuple[float, ...]) -> None:
+    check_falls(estimate(rising(engine, *wanted), Options()))
 
 
 def test_options_that_contradict_each_other_are_refused() -> None:
@@ -92,7 +121,7 @@ def test_the_chain_says_where_neighbours_are_never_compared(engine: Engine) -> N
     rows += [row for n in range(300, 600) for row in shown(n, ("b", 2 + n % 2, n % 3 == 0))]
     data = impressions(engine, rows)
     assert estimate(data, Options()).ranks.tolist() == [1, 2, 3]
-    with pytest.raises(LogError, match=r"at ranks 1 and 2\. Use `--method likelihood`"):
+    with pytest.raises(LogError, match=r"at ranks 1 and 2: use `--method likelihood`"):
         estimate(data, Options("chain"))
     found = compare(data)
     assert "chain" not in found.estimates

@@ -90,6 +90,10 @@ BAD: list[tuple[list[Row], str]] = [
     ([{"rank": 2, "p": 1}, {"rank": 3, "p": 0.5}], "has the ranks 2, 3; expected rank 1"),
     ([{"rank": 1, "p": 1}], "has the ranks 1; expected rank 1, which is the unit of p, and others"),
     ([{"rank": 1}], "lacks the column p"),
+    (
+        [{"rank": k, "p": float(k)} for k in (1, 2, 4)],
+        r"rises with the rank, from 1 at rank 1 to 4 at rank 4 \(relative to rank 1\); expected .* not its inverse",
+    ),
     ([{"rank": 1, "p": 1, "low": 1}], "lacks the column high"),
     (
         [{"rank": 1, "p": 1, "low": 1, "high": 1}, {"rank": 2, "p": 0.5, "low": 0.6, "high": 0.7}],

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from made_impressions import one_sentence
 
 from commands import wayword
 from shop import CLICKS, make_world
@@ -15,6 +16,7 @@ from wayword import pipeline
 from wayword.config import Config
 from wayword.engines import tables
 from wayword.errors import ConfigError, LogError, WaywordError
+from wayword.logs.impressions import TWICE
 from wayword.plan import Inputs
 from wayword.progress import Progress
 from wayword.propensity.stage import ESTIMATE
@@ -117,9 +119,12 @@ def test_a_given_table_is_hashed_and_its_oddities_are_said(
     (tmp_path / "new").mkdir()
     report = first.fill(tmp_path / "new", {"rankings": estimated.folder("rankings")})
     assert report["notes"] == [
-        f"{path} lacks ranks 3: they are interpolated.",
-        f"p rises in {path} to rank 4: expected less attention further down.",
+        f"{path} lacks ranks 3, at which the log has results; expected a row for each: they are interpolated until you "
+        "add them.",
+        f"p rises in {path} to rank 4; expected less attention further down: correct it, unless the layout draws "
+        "attention there.",
     ]
+    assert all(map(one_sentence, report["notes"]))
     assert "Ranks 5–8 have the law's p." in report["summary"]
     assert tables.read(tmp_path / "new", "propensity")["p"].to_pylist()[1] == 0.4
     path.write_text("rank,p\n1,1\n2,0.4\n4,0.2\n")
@@ -191,6 +196,10 @@ BAD: list[tuple[Any, str]] = [
         lambda t: t.set_column(3, "rank", pa.array(np.array(t["rank"]) + 1)),
         "Found ranks from 2 on; expected rank 1 too",
     ),
+    (
+        lambda t: t.set_column(3, "rank", pa.array(9 - np.array(t["rank"]))),
+        "Found p that rises with the rank",
+    ),
 ]
 
 
@@ -200,8 +209,40 @@ def test_impressions_that_tell_nothing_are_one_clear_error(
 ) -> None:
     table = pq.read_table(data / "impressions.parquet")
     pq.write_table(change(table), tmp_path / "shown.parquet")
-    with pytest.raises(LogError, match=said):
+    with pytest.raises(LogError, match=said) as error:
         run(data, tmp_path / "w", settings(source="log"), impressions=tmp_path / "shown.parquet", force=True)
+    assert one_sentence(str(error.value)) or "shown.parquet" in str(error.value)
+
+
+ACCEPTED: dict[str, tuple[Any, str]] = {
+    "duplicates": (lambda t: pa.concat_tables([t, t]), TWICE),
+    "never shown": (
+        lambda t: t.filter(pc.invert(pc.is_in(t["rank"], pa.array([3, 4], t["rank"].type)))),
+        "Never shown: ranks 3–4, though others are down to 8; expected all",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_impressions_with_an_oddity_that_harms_nothing_are_used_and_it_is_said(
+    data: Path, estimated: Workspace, tmp_path: Path, name: str
+) -> None:
+    change, said = ACCEPTED[name]
+    path = tmp_path / "shown.parquet"
+    pq.write_table(change(pq.read_table(data / "impressions.parquet")), path)
+    inputs = Inputs.at(data / "clicks.parquet", data / "rankings.parquet", impressions=path)
+    stages = pipeline.stages(settings(source="log"), inputs, Progress())
+    at = {"rankings": estimated.folder("rankings"), "impressions": tmp_path / "i"}
+    notes = []
+    for stage, out in (("impressions", at["impressions"]), ("propensity", tmp_path / "p")):
+        out.mkdir()
+        report = stages[stage].fill(out, at)
+        notes += report.get("notes", [])
+        notes += [f"{count:,} {what}." for what, count in report.items() if what == TWICE and count]
+    (note,) = [note for note in notes if said in note]
+    assert one_sentence(note)
+    p = tables.read(tmp_path / "p", "propensity")["p"].to_numpy()
+    assert p == pytest.approx(curve(estimated)["p"].to_numpy(), rel=0.25 if name == "never shown" else 1e-9)
 
 
 def test_pages_that_never_change_are_refused(tmp_path: Path) -> None:

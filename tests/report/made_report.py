@@ -33,6 +33,7 @@ FACTS = LogFacts(
     deepest=40,
     worth=LogWorth(50_000, 24_000, 4_000, elsewhere=0.8, better_elsewhere=0.25, bound=1.6, often=0.7),
     seldom=5_000,
+    withheld={},
     prefixes=True,
     users=0,
     times=None,
@@ -51,7 +52,15 @@ VERDICT: dict[str, Any] = {
     "flips": [
         {"assumption": "hasty people", "better": "equal", "sentence": "For hasty people: no difference."}
     ],
-    "checks": [{"assumption": "α = 0.5", "better": "wayword", "found": FOUND, "keystrokes": KEYSTROKES}],
+    "checks": [
+        {"assumption": "α = 0.5", "better": "wayword", "found": FOUND, "keystrokes": KEYSTROKES},
+        {
+            "assumption": "hasty people",
+            "better": "equal",
+            "found": FOUND | {"value": 0.002},
+            "keystrokes": KEYSTROKES,
+        },
+    ],
     "clicks_needed": None,
     "worth": {},
 }
@@ -66,8 +75,8 @@ NOTHING = VERDICT | {
 }
 
 
-def sessions() -> list[dict[str, Any]]:
-    values = {"wayword": (0.931, 0.32, 0.8), "popular": (0.9, 0.33, 0.7), "expected": (0.91, 0.36, 0.8)}
+def sessions(popular: tuple[float, float, float] = (0.9, 0.33, 0.7)) -> list[dict[str, Any]]:
+    values = {"wayword": (0.931, 0.32, 0.8), "popular": popular, "expected": (0.91, 0.36, 0.8)}
     return [
         {
             "policy": policy,
@@ -101,6 +110,7 @@ def made(**changes: Any) -> LogReport:
     """The report, with some parts replaced; `facts` and `verdict` change what follows from them too."""
     facts, verdict = changes.pop("facts", FACTS), changes.pop("verdict", VERDICT)
     config = changes.pop("config", Config())
+    advised = recommended(config, facts, verdict, impressions=False)
     report = LogReport(
         facts=facts,
         findings=findings(facts),
@@ -125,8 +135,10 @@ def made(**changes: Any) -> LogReport:
             ["Ranks are compared within weeks."],
             20,
         ),
-        settings=settings_file(config, recommended(config, facts, verdict, impressions=False)),
+        changes=advised,
+        settings=settings_file(config, advised),
         used=config.saved(),
         arms=[],
+        pinned=0,
     )
     return replace(report, **changes)

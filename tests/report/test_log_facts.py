@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from wayword.engines import Engine
-from wayword.report.log_facts import days, shown_so
+from wayword.report.log_facts import days, shown_so, withheld
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,13 @@ def test_impressions_confirm_the_rank_of_a_click(engine: Engine) -> None:
     shown = pa.table({"search": [0, 1, 2], "document": [7, 7, 7], "rank": [1, 2, 2]})
     engine.load("numbered_impressions", shown)
     assert shown_so(engine) == 1
+
+
+def test_searches_that_the_limits_of_the_index_concern_are_counted(engine: Engine) -> None:
+    """Query 1 has three searches of two users, query 2 has two of one, query 3 one of an unknown user."""
+    table = pa.table({"query": [1, 1, 1, 2, 2, 3], "user_id": ["a", "b", "b", "a", "a", None]})
+    engine.load("numbered_searches", table)
+    assert withheld(engine, min_searches=0, min_users=0) == {}
+    assert withheld(engine, min_searches=3, min_users=2) == {"min_searches": 3, "min_users": 3}
+    engine.load("numbered_searches", table.set_column(1, "user_id", pa.nulls(6, pa.string())))
+    assert withheld(engine, min_searches=2, min_users=9) == {"min_searches": 1}  # without users nobody is few

@@ -58,7 +58,7 @@ def test_tables_have_captions_and_scopes(page: str) -> None:
     ("verdict", "said"),
     [
         (VERDICT, ("Better than most popular completion", "serve it to a part of your users")),
-        (VERDICT | {"better": "popular"}, ("Not better", "do not serve it like this")),
+        (VERDICT | {"better": "popular"}, ("Most popular completion is better", "do not serve it like this")),
         (VERDICT | {"better": "equal"}, ("No difference that matters", "serve either")),
         (VERDICT | {"better": "mixed"}, ("A trade", "decide what counts more")),
         (
@@ -81,7 +81,9 @@ def test_the_numbers_of_the_verdict_are_on_the_page(page: str) -> None:
         assert f"{number(100 * value, 1)} %" in text
     assert "+3.1 points (+2.4 to +3.9)" in text
     assert "They type 2 % less." in text
-    assert "For hasty people: no difference." in text
+    assert (
+        "For hasty people: no difference that matters (+0.2 percentage points found, 2 % less typed)." in text
+    )
 
 
 def test_a_problem_of_the_data_comes_first_and_changes_the_advice() -> None:
@@ -90,7 +92,7 @@ def test_a_problem_of_the_data_comes_first_and_changes_the_advice() -> None:
     headline = "Do not rely on this yet: better than most popular completion"
     assert text.index("Check the data first.") < text.index(headline)
     assert "count ranks from 1 in both files" in text
-    assert "first mend what is said above" in text
+    assert "first do what is said above" in text
     assert "serve it to a part of your users" not in text
 
 

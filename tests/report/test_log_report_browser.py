@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import pytest
-from made_report import made
+from made_report import made, sessions
 
 from browsing import accessible, opened
 from wayword.report.log_report import render
@@ -58,8 +58,14 @@ def test_paper_has_the_lists_of_closed_details_too(browser: "Browser", address: 
         assert page.evaluate("(one) => one.offsetHeight", last.element_handle()) > 200
 
 
-def test_no_text_of_a_chart_is_cut_or_lies_over_another(browser: "Browser", address: str) -> None:
-    with opened(browser, address) as page:
+@pytest.mark.parametrize("popular", [(0.9, 0.33, 0.7), (0.9309, 0.3202, 0.7), (0.931, 0.32, 0.7)])
+def test_no_text_of_a_chart_is_cut_or_lies_over_another(
+    browser: "Browser", tmp_path: Path, popular: tuple[float, float, float]
+) -> None:
+    """Also where two policies are at nearly the same point, or at one."""
+    file = tmp_path / "report.html"
+    file.write_text(render(made(sessions=sessions(popular))), encoding="utf-8")
+    with opened(browser, file.as_uri()) as page:
         found = page.evaluate(
             """[...document.querySelectorAll("svg.chart")].flatMap((svg) => {
               const frame = svg.getBoundingClientRect(), bad = [];

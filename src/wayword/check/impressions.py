@@ -8,7 +8,8 @@ from wayword.errors import LogError
 from wayword.logs import impressions
 from wayword.store.input_file import InputFile
 
-ALWAYS = ("rows", "impressions", "rows that are there twice")
+REPEATED = (impressions.TWICE, impressions.TWICE_CLICKED)
+ALWAYS = ("rows", "impressions", *REPEATED)
 """Counts of what was read that are no trouble."""
 
 
@@ -19,7 +20,8 @@ def read(log: Tables, file: InputFile, first_rank: int) -> tuple[bool, Finding]:
     except LogError as problem:
         return False, Finding("impressions", "FAIL", str(problem))
     left_out = {what: n for what, n in counts.items() if n and what not in ALWAYS}
-    found = f"{file} has {counted(counts['impressions'], 'impression')}."
+    repeated = "".join(f" {counts[what]:,} {what}." for what in REPEATED if what in counts)
+    found = f"{file} has {counted(counts['impressions'], 'impression')}.{repeated}"
     if not left_out:
         return True, Finding("impressions", "PASS", found, count=counts["impressions"])
     named = "; ".join(f"{n:,} for {what}" for what, n in left_out.items())

@@ -16,7 +16,7 @@ def tested(log: Tables) -> Iterator[Finding]:
 
 def enough_tested(tested: int, limits: CheckConfig) -> Finding:
     """The finding about the number of test searches with a click."""
-    matters = "They are a share of the log ([log]), from which nothing is learned."
+    matters = "They are a share of the log (`[log]` in the settings), from which nothing is learned."
     found = Finding(
         "test_searches",
         "WARN",

@@ -98,7 +98,7 @@ def estimate(
     """
     import pyarrow.parquet as pq
 
-    from wayword.propensity.estimate import Options
+    from wayword.propensity.estimate import Options, check_falls
     from wayword.propensity.estimate import estimate as estimated
     from wayword.report.propensity import print_estimate
 
@@ -106,6 +106,7 @@ def estimate(
     options = Options(method, period, monotone, trust_bias)  # type: ignore[arg-type]
     data, counts = _read(impressions, period, first_rank)
     found = estimated(data, options)
+    check_falls(found)
     if as_json:
         shell.write(json.dumps({**found.as_object(), "counts": counts}, indent=1, ensure_ascii=False))
     else:

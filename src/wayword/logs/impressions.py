@@ -21,8 +21,11 @@ MOST_LEFT_OUT = 0.02
 SHOWN_AGAIN, SAME_RANK = 50, 0.75
 """Of two impressions of a result in a swap experiment, half are at the same rank if it changes places in half of the
 searches, at random; all are if only one half of the experiment has the label. Fewer impressions do not tell."""
-TWICE = "rows that are there twice"
-TWICE_CLICKED = "rows that are there twice, clicked in one and not in the other, which counts as clicked"
+TWICE = "rows repeat another one, and count once; expected one row per result shown: look for a double export"
+TWICE_CLICKED = (
+    "rows repeat another one but for `clicked`, and count once, as clicked; expected one row per result shown: look "
+    "for clicks that have rows of their own"
+)
 UNREAD_TIMES = "times that cannot be read, or are before 1970"
 _TYPES = {
     **{name: TYPES[name] for name in ("search_id", "query", "document", "rank", "time")},

@@ -12,7 +12,14 @@ from wayword.store.stage import Folders, Report
 ANOTHER_LOG = 0.02
 """If more than this share of the search_ids that the log has too stand for another query there, they are another log's:
 two logs that number their searches have the same numbers."""
-UNUSED = "search_ids that stand for another query in the log, and are not used"
+UNUSED = (
+    "search_ids stand for another query in the log, and are not used; expected those of this log: look whether both "
+    "were recorded together"
+)
+WITHOUT = (
+    "clicks of the log are not among them, in searches that they show; expected all: look whether later pages, and "
+    "results that load while scrolling, are recorded"
+)
 
 
 def write(out: Path, at: Folders, file: InputFile, *, first_rank: int = 1) -> Report:
@@ -46,7 +53,7 @@ def number(engine: Engine, *, source: str) -> dict[str, int]:
         "searches in the log": _count(
             engine, "(SELECT DISTINCT search FROM numbered_impressions WHERE search IS NOT NULL) AS t"
         ),
-        "clicks of the log that they do not have": _count(engine, missing),
+        WITHOUT: _count(engine, missing),
         UNUSED: unused,
     }
 

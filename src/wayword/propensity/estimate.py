@@ -9,7 +9,7 @@ from scipy.special import ndtri
 
 from wayword.errors import LogError, WaywordError
 from wayword.propensity import all_pairs, chain, likelihood, regression_em
-from wayword.propensity.identifiability import LEAST_CLICKS, check, joined
+from wayword.propensity.identifiability import ASSUME, LEAST_CLICKS, check, joined
 from wayword.propensity.power_law import FittedLaw, fitted_law
 from wayword.propensity.rank_groups import gaps, spans
 from wayword.propensity.rates import Rates
@@ -113,8 +113,8 @@ def estimate(data: Impressions, options: Options, *, intervals: bool = True) -> 
     known = np.isfinite(log_p)
     if known.sum() < 2:
         raise LogError(
-            f"The method {options.method} finds no ratio between the first ranks: expected results that were shown, "
-            f"and clicked, at ranks {ranks[0]} and {ranks[1]}. Use `--method likelihood`, which compares all pairs."
+            f"Found no ratio between the first ranks by the method {options.method}; expected results that were shown, "
+            f"and clicked, at ranks {ranks[0]} and {ranks[1]}: use `--method likelihood`, which compares all pairs."
         )
     ranks, log_p, covariance = ranks[known], log_p[known], covariance[np.ix_(known, known)]
     notes = [*_counted(data, used), *_assumed(data, options)]
@@ -125,6 +125,17 @@ def estimate(data: Impressions, options: Options, *, intervals: bool = True) -> 
     notes += _rises(ranks, log_p, covariance)
     monotone = likelihood.fit_monotone(used.strata, log_p) if options.monotone else None
     return _with_law(data.strata, options, ranks, log_p, covariance, notes, monotone)
+
+
+def check_falls(found: Estimate) -> None:
+    """Raise `LogError` if p rises from the first rank to the last by more than chance: it would turn every click's
+    weight around, so it is not to be used."""
+    if found.law.rises:
+        raise LogError(
+            "Found p that rises with the rank by more than chance, from 1 at rank 1 to "
+            f"{np.exp(found.law.limit):.2g} at rank {found.last}; expected less attention further down: check that "
+            f"`rank` counts from the top of the page, {ASSUME}."
+        )
 
 
 def _compared(strata: Strata, options: Options, *, draws: int) -> tuple[Floats, Floats]:
@@ -182,7 +193,10 @@ def _with_law(
             f"{LEAST_CLICKS} clicks, or none, are on results that compare the rank with rank 1."
         )
     if never := gaps(strata.ranks):
-        notes.append(f"Never shown: {never}. Where such a rank is needed, it has the power law too.")
+        notes.append(
+            f"Never shown: ranks {never}, though others are down to {strata.ranks[-1]}; expected all: where such a "
+            "rank is needed it has the power law's p, so export its results, unless no result is ever there."
+        )
     every = own.at(strata.ranks)
     p, low, high = (every[name].to_numpy() for name in ("p", "low", "high"))
     return Estimate(options.method, strata.ranks, p, low, high, others, law, covariance, notes)
@@ -220,6 +234,6 @@ def _rises(ranks: Integers, log_p: Floats, covariance: Floats) -> list[str]:
         return []
     where = ", ".join(f"{ranks[i]} to {ranks[i + 1]}" for i in places[:5])
     return [
-        f"p rises by more than chance from rank {where}: the layout draws attention there, or ranks change with "
-        "relevance."
+        f"p rises by more than chance from rank {where}; expected less attention further down: the layout draws "
+        "attention there, or ranks change with relevance (`--period day` assumes less)."
     ]

@@ -65,10 +65,17 @@ class GivenTable:
         if len(ranks) < 2 or ranks[0] != 1:
             found = ", ".join(map(str, ranks[:5])) + ", …" * (len(ranks) > 5)
             raise LogError(
-                f"{file} has the ranks {found}; expected rank 1, which is the unit of p, and others. Add its row, or "
+                f"{file} has the ranks {found}; expected rank 1, which is the unit of p, and others: add the rows, or "
                 'set [propensity] source = "power".'
             )
-        return cls.of(ranks, *(rows[name].to_numpy() for name in ("p", *_INTERVAL)))
+        table = cls.of(ranks, *(rows[name].to_numpy() for name in ("p", *_INTERVAL)))
+        if table.law.rises:
+            raise LogError(
+                f"{file} has p that rises with the rank, from 1 at rank 1 to {table.p[-1]:.2g} at rank {ranks[-1]} "
+                "(relative to rank 1); expected less attention further down: give how often a rank is looked at, not "
+                'its inverse, or set [propensity] source = "power".'
+            )
+        return table
 
     @classmethod
     def of(cls, ranks: Integers, p: Floats, low: Floats, high: Floats) -> "GivenTable":

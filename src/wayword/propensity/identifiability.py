@@ -1,4 +1,5 @@
-"""What impressions can tell about ranks: a table that cannot tell them apart is refused with the reason."""
+"""What impressions can tell about ranks: a table that cannot tell them apart is refused in one sentence, which says
+what was found, what was expected and what to do."""
 
 import numpy as np
 
@@ -16,7 +17,9 @@ CLICKED_SEARCHES = 0.98
 """A larger share of searches with a click means that the others were left out."""
 WHOLE = '`--period none` or [propensity] period = "none" looks at all'
 PLAN = "`wayword propensity plan` says which ranks to swap"
-BAND = 'Else set [propensity] source = "power": `wayword evaluate` says whether its verdict depends on alpha'
+ASSUME = (
+    'or set [propensity] source = "power", and `wayword evaluate` says whether its verdict depends on alpha'
+)
 
 
 def check_clicks(data: Impressions) -> None:
@@ -24,23 +27,25 @@ def check_clicks(data: Impressions) -> None:
     strata, searches = data.strata, len(data.rows)
     impressions, clicks = int(strata.shown.sum()), int(strata.clicked.sum())
     if searches == 1:
-        raise LogError(f"Found one search with {impressions:,} impressions; expected many searches.")
+        raise LogError(
+            f"Found one search with {impressions:,} impressions; expected many searches: export those of some weeks."
+        )
     if not clicks:
         raise LogError(
-            f"Found no click in {impressions:,} impressions; expected some. Propensities are learned from which ranks "
-            "are clicked: give impressions with their clicks."
+            f"Found no click in {impressions:,} impressions; expected some, as propensities are learned from which "
+            "ranks are clicked: check the column `clicked`."
         )
     if clicks == impressions:
         raise LogError(
-            f"Found {clicks:,} clicks and no impression without a click; expected everything that each search showed. "
-            f"Export the results that were not clicked too. {BAND}."
+            f"Found {clicks:,} clicks and no impression without a click; expected everything that each search showed: "
+            f"export the results that were not clicked too, {ASSUME}."
         )
     some = clicked_searches(data)
     if searches >= ENOUGH_SEARCHES and some.mean() > CLICKED_SEARCHES:
         raise LogError(
-            f"Found a click in {some.sum():,} of {searches:,} searches; expected also the searches without a click. "
-            "Among clicked searches alone a result counts as seen more often where it was clicked, which hides how "
-            f"ranks differ. Export the impressions of all searches. {BAND}."
+            f"Found a click in {some.sum():,} of {searches:,} searches; expected also the searches without a click, as "
+            "among clicked searches alone a result counts as seen more often where it was clicked, which hides how "
+            f"ranks differ: export the impressions of all searches, {ASSUME}."
         )
 
 
@@ -54,14 +59,14 @@ def check(data: Impressions, period: Period = "none") -> None:
         clicks = int(strata.clicked.sum())
         every = "the only click" if clicks == 1 else f"all {clicks:,} clicks"
         raise LogError(
-            f"Found {every} at rank {strata.ranks[at_rank.argmax()]}; expected clicks at several ranks. Check that "
-            "`rank` is the position at which the clicked result was shown."
+            f"Found {every} at rank {strata.ranks[at_rank.argmax()]}; expected clicks at several ranks: check that "
+            f"`rank` is the position at which the clicked result was shown, {ASSUME}."
         )
     if not strata.moved().any():
         within = "" if period == "none" or data.days is None else f" within a {period} ({WHOLE})"
         raise LogError(
-            f"Found no query with a document that was shown at two ranks{within}; expected some. Without rank "
-            f"changes, position and relevance cannot be told apart: {PLAN}. {BAND}."
+            f"Found no query with a document that was shown at two ranks{within}; expected some, as position and "
+            f"relevance cannot be told apart without rank changes: {PLAN}, {ASSUME}."
         )
 
 
@@ -69,7 +74,7 @@ def check_first(strata: Strata) -> None:
     """Raise `LogError` if nothing was shown at rank 1."""
     if strata.ranks[0] != 1:
         raise LogError(
-            f"Found ranks from {strata.ranks[0]} on; expected rank 1 too, as p[1] = 1. Check `rank`, and "
+            f"Found ranks from {strata.ranks[0]} on; expected rank 1 too, as p[1] = 1: check `rank`, and "
             "`--first-rank`."
         )
 
@@ -93,8 +98,8 @@ def joined(data: Impressions, period: Period = "none") -> Impressions:
         if len(kept) < 2 or kept[0] != 1:
             raise LogError(
                 f"Found {data.informative().strata.clicked.sum():,.0f} clicks on results that were shown at several "
-                f"ranks; expected {LEAST_CLICKS} or more at rank 1 and at each other rank that is compared with it. "
-                f"Collect more searches: {PLAN}, and how long. {BAND}."
+                f"ranks; expected {LEAST_CLICKS} or more at rank 1 and at each other rank that is compared with it: "
+                f"collect more searches ({PLAN}, and how long), {ASSUME}."
             )
         found = found.at(kept).informative()
 
@@ -117,6 +122,6 @@ def _check_groups(strata: Strata, groups: list[Integers], within: str) -> None:
     more = f"; and {len(groups) - 6:,} more" if len(groups) > 6 else ""
     raise LogError(
         f"Found ranks in {len(groups):,} groups that no clicked result joins{within} ({named}{more}); expected each "
-        f"rank to be joined with rank 1. Missing are results that were shown, and clicked, at both ranks of: {pairs}. "
-        f"{PLAN}, and how long. {BAND}."
+        f"rank to be joined with rank 1: collect results that were shown, and clicked, at both ranks of {pairs} "
+        f"({PLAN}, and how long), {ASSUME}."
     )

@@ -7,6 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 Floats = NDArray[np.float64]
+LEAST_RISE = float(np.log(1.1))
+"""Of log p from rank 1 to the last: less is hardly a rise, where no interval says how sure p is."""
 
 
 def power_law(rank: ArrayLike, *, alpha: float) -> Floats:
@@ -28,7 +30,14 @@ class FittedLaw:
     last: int
     limit: float
     """log p at the last estimated rank."""
+    error: float
+    """Of the limit."""
     level: float
+
+    @property
+    def rises(self) -> bool:
+        """Whether the law rises, and p at the last rank is above p[1] by more than chance."""
+        return self.alpha < 0 and self.limit > max(LEAST_RISE, 3 * self.error)
 
     @property
     def formula(self) -> str:
@@ -80,5 +89,6 @@ def fitted_law(
         np.asarray(gain @ errors @ gain.T * spread, np.float64),
         int(ranks[-1]),
         float(log_p[-1]),
+        float(error[-1]),
         level,
     )

@@ -34,11 +34,12 @@ def write(out: Path, at: Folders, config: PropensityConfig, given: InputFile | N
             ranks, table = _ranks(engine), GivenTable.read(engine, given)
             p, report = table.at(ranks), _given_report(table, ranks, str(given))
         elif config.source == "log":
-            from wayword.propensity.estimate import Options, estimate
+            from wayword.propensity.estimate import Options, check_falls, estimate
 
             tables.fetch(engine, at["impressions"], "impressions")
             ranks, options = _ranks(engine, "impressions"), Options(period=config.period)
             found = estimate(Impressions.of(engine, options.period), options)
+            check_falls(found)
             tables.write_json(out / ESTIMATE, found.as_object())
             p, report = found.at(ranks), _estimate_report(found, ranks)
         else:
@@ -84,10 +85,14 @@ def _given_report(table: GivenTable, ranks: Integers, source: str) -> dict[str, 
     notes = []
     between = np.setdiff1d(ranks[ranks < table.ranks[-1]], table.ranks)
     if len(between):
-        notes.append(f"{source} lacks ranks {spans(between)}: they are interpolated.")
+        notes.append(
+            f"{source} lacks ranks {spans(between)}, at which the log has results; expected a row for each: they are "
+            "interpolated until you add them."
+        )
     if len(table.rises):
         notes.append(
-            f"p rises in {source} to rank {spans(table.rises)}: expected less attention further down."
+            f"p rises in {source} to rank {spans(table.rises)}; expected less attention further down: correct it, "
+            "unless the layout draws attention there."
         )
     summary = (
         f"Propensities are those of {source}: {_points(table, ranks)}; {table.law.formula} describes them. "

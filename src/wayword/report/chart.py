@@ -3,10 +3,14 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
+from statistics import fmean
 
 WIDTH, HEIGHT = 440, 300
 LEFT, RIGHT, TOP, BOTTOM = 52, 14, 14, 48
 """Margins around the plot."""
+RADIUS = 9
+"""Of a mark."""
 STEPS = 6
 """Ticks of an axis, at most about so many."""
 Point = tuple[float, float]
@@ -20,6 +24,20 @@ class Mark:
     y: float
     letter: str
     strong: bool = False
+
+
+@dataclass(frozen=True)
+class PlacedMark:
+    """A mark in pixels: its point, and where the letter stands so that it covers no other."""
+
+    mark: Mark
+    point: Point
+    place: Point
+
+    @property
+    def moved(self) -> bool:
+        """The letter stands beside the point."""
+        return math.dist(self.point, self.place) > 1
 
 
 @dataclass(frozen=True)
@@ -55,6 +73,12 @@ class Chart:
     def path(self, points: Sequence[Point]) -> str:
         """The attribute `points` of a line."""
         return " ".join(f"{self.x.at(x):.1f},{self.y.at(y):.1f}" for x, y in points)
+
+    @property
+    def placed(self) -> list[PlacedMark]:
+        """The marks, none over another."""
+        points = [(self.x.at(mark.x), self.y.at(mark.y)) for mark in self.marks]
+        return [PlacedMark(*each) for each in zip(self.marks, points, apart(points), strict=True)]
 
     @property
     def area(self) -> str:
@@ -102,3 +126,51 @@ class Axis:
         digits = max(0, -math.floor(math.log10(by) + 1e-9))
         places = range(math.ceil(self.low / by - 1e-9), math.floor(self.high / by + 1e-9) + 1)
         return [(self.at(n * by), f"{n * by:.{digits}f}") for n in places]
+
+
+def apart(points: Sequence[Point], least: float = 2 * RADIUS + 2, rounds: int = 200) -> list[Point]:
+    """Places for marks: at their points, or where two are less than `least` apart, beside them.
+
+    >>> apart([(100.0, 100.0), (100.0, 102.0), (300.0, 100.0)])
+    [(100.0, 86.0), (100.0, 116.0), (300.0, 100.0)]
+    """
+    places = [_beside(at, points, least) for at in range(len(points))]
+    for _ in range(rounds):
+        close = [
+            (i, j)
+            for i, j in combinations(range(len(places)), 2)
+            if math.dist(places[i], places[j]) < least - 1e-6
+        ]
+        if not close:
+            break
+        for i, j in close:
+            step = (least - math.dist(places[i], places[j])) / 2
+            right, down = _direction(places[i], places[j])
+            places[i] = _inside(places[i][0] - step * right, places[i][1] - step * down)
+            places[j] = _inside(places[j][0] + step * right, places[j][1] + step * down)
+    return places
+
+
+def _beside(at: int, points: Sequence[Point], least: float) -> Point:
+    """The point, or if others are near, a place on its far side from them, where a mark leaves it visible."""
+    here = points[at]
+    near = [n for n, point in enumerate(points) if n != at and math.dist(here, point) < least]
+    if not near:
+        return here
+    middle = (fmean(points[n][0] for n in near), fmean(points[n][1] for n in near))
+    right, down = _direction(middle, here) if middle != here else (1.0 if at > near[0] else -1.0, 0.0)
+    return _inside(here[0] + (RADIUS + 5) * right, here[1] + (RADIUS + 5) * down)
+
+
+def _direction(first: Point, second: Point) -> Point:
+    """The unit vector from a point to another; to the right if they are the same."""
+    far = math.dist(first, second)
+    return ((second[0] - first[0]) / far, (second[1] - first[1]) / far) if far else (1.0, 0.0)
+
+
+def _inside(x: float, y: float) -> Point:
+    """The nearest place at which a mark is inside the plot."""
+    return (
+        min(max(x, LEFT + RADIUS), WIDTH - RIGHT - RADIUS),
+        min(max(y, TOP + RADIUS), HEIGHT - BOTTOM - RADIUS),
+    )

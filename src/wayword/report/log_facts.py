@@ -47,6 +47,8 @@ class LogFacts:
     """What other queries can win."""
     seldom: int
     """Searches of queries with fewer than `OFTEN` searches."""
+    withheld: Mapping[str, int]
+    """Searches of queries that a limit of the index withholds, by the name of the limit."""
     prefixes: bool
     """The log has what was typed."""
     users: int
@@ -66,6 +68,7 @@ class LogFacts:
         tables.fetch(engine, at, "rankings", "numbered_searches", "numbered_clicks")
         tables.fetch(engine, workspace.folder("propensity"), "propensity")
         clicks, searches = _clicks(engine), _searches(engine)
+        index = workspace.config.index
         mismatched = int(report["mismatched clicks"])
         confirmed = 0
         if "impressions" in workspace.manifest["stages"]:
@@ -90,6 +93,7 @@ class LogFacts:
             deepest=clicks["deepest"] or 0,
             worth=LogWorth.of(engine),
             seldom=searches["seldom"],
+            withheld=withheld(engine, min_searches=index.min_searches, min_users=index.min_users),
             prefixes=bool(searches["prefixes"]),
             users=searches["users"],
             times=days(engine),
@@ -117,6 +121,18 @@ def _searches(engine: Engine) -> Mapping[str, Any]:
             JOIN (SELECT query, count(*) AS searches FROM numbered_searches GROUP BY query) AS n ON n.query = s.query"""
     ).to_pylist()[0]
     return row
+
+
+def withheld(engine: Engine, *, min_searches: int, min_users: int) -> dict[str, int]:
+    """Count the searches of queries with fewer searches, and, if the log has users, with fewer users."""
+    row: dict[str, int] = engine.arrow(
+        f"""SELECT coalesce(sum(CASE WHEN searches < {min_searches} THEN searches END), 0) AS min_searches,
+                   coalesce(sum(CASE WHEN users < {min_users} AND known > 0 THEN searches END), 0) AS min_users
+            FROM (SELECT count(*) AS searches, count(DISTINCT user_id) AS users,
+                         sum(count(user_id)) OVER () AS known
+                  FROM numbered_searches GROUP BY query) AS queries"""
+    ).to_pylist()[0]
+    return {name: int(count) for name, count in row.items() if count}
 
 
 def days(engine: Engine) -> tuple[str, str] | None:

@@ -25,7 +25,7 @@ from wayword.engines.tables import tables_in
 from wayword.errors import WaywordError
 from wayword.evaluation.stage import POPULAR
 from wayword.evaluation.typing_sessions import FOUND, KEYSTROKES, METRICS, MODEL
-from wayword.evaluation.verdict import EQUAL, MIXED, UNKNOWN, times_in_words
+from wayword.evaluation.verdict import EQUAL, MIXED, UNKNOWN
 from wayword.report import chart
 from wayword.report.chart import Chart, Mark
 from wayword.report.estimates import estimates_of
@@ -33,7 +33,8 @@ from wayword.report.exhibits import Column, Interval, Table, number, shown
 from wayword.report.findings import findings
 from wayword.report.html_page import environment, html_page
 from wayword.report.log_facts import LogFacts
-from wayword.report.recommended_settings import recommended, settings_file
+from wayword.report.next_step import next_step
+from wayword.report.recommended_settings import Recommended, recommended, settings_file
 from wayword.report.sessions import Row, curve_of, letters, sessions_of
 from wayword.report.text_examples import Example, helped_and_hurt
 from wayword.report.text_gains import TextGains, text_gains
@@ -130,9 +131,13 @@ class LogReport:
     queries: int
     index: Mapping[str, Any]
     propensities: Propensities
+    changes: list[Recommended]
     settings: str
+    """The settings of the workspace and the recommended changes, as a file."""
     used: Mapping[str, Mapping[str, Any]]
     arms: list[Arm]
+    pinned: int
+    """Texts with pinned suggestions."""
 
     @property
     def verdict(self) -> Mapping[str, Any]:
@@ -202,9 +207,11 @@ def read(workspace: Workspace, ubi: Path | None = None) -> LogReport:
         queries=len(served.index.texts),
         index={"version": served.index.version, "policy": served.index.about["policy"]},
         propensities=propensities,
+        changes=changes,
         settings=settings_file(config, changes),
         used=config.saved(),
         arms=_arms(ubi) if ubi else [],
+        pinned=len(served.overrides.pin),
     )
 
 
@@ -277,7 +284,7 @@ def render(report: LogReport) -> str:
 def _environment() -> Environment:
     made = environment()
     made.filters |= {"number": number, "shown": shown, "percent": percent, "points": points, "named": named}
-    made.filters |= {"code": code}
+    made.filters |= {"code": code, "typing": typing}
     made.globals |= {
         "width": chart.WIDTH,
         "height": chart.HEIGHT,
@@ -285,6 +292,7 @@ def _environment() -> Environment:
         "right": chart.RIGHT,
         "top": chart.TOP,
         "bottom": chart.BOTTOM,
+        "radius": chart.RADIUS,
         "share": share,
     }
     return made
@@ -323,6 +331,38 @@ def points(value: float, digits: int = 1) -> str:
     return number(100 * value, digits, sign=True)
 
 
+def typing(ratio: float) -> str:
+    """How much people type, relative to another policy.
+
+    >>> typing(1.031), typing(0.98), typing(1.004)
+    ('3 % more', '2 % less', 'as much')
+    """
+    percents = round(100 * (ratio - 1))
+    return f"{abs(percents)} % {'more' if percents > 0 else 'less'}" if percents else "as much"
+
+
+def _flip(verdict: Mapping[str, Any], flip: Mapping[str, Any]) -> str:
+    """The comparison under an assumption that makes it another one, in the words and units of the page."""
+    check = next(one for one in verdict["checks"] if one["assumption"] == flip["assumption"])
+    found, other = check["found"], named(verdict["other"])
+    said = {
+        verdict["policy"]: f"better than {other}",
+        verdict["other"]: f"worse than {other}",
+        EQUAL: "no difference that matters",
+        MIXED: "people find more but type more" if found["value"] > 0 else "people find less but type less",
+        UNKNOWN: "it cannot be told",
+    }[check["better"]]
+    return (
+        f"For {flip['assumption']}: {said} ({points(found['value'])} percentage points found, "
+        f"{typing(check['keystrokes']['ratio'])} typed)."
+    )
+
+
+def _traded(curve: list[Row]) -> bool:
+    """With a smaller keystroke value people find more and type more; the largest value comes last."""
+    return bool(curve) and all(curve[0][name] > curve[-1][name] for name in (FOUND, KEYSTROKES))
+
+
 def _values(report: LogReport) -> dict[str, Any]:
     """The values that templates show beside the report itself."""
     value = {(row["policy"], row["metric"]): row for row in report.sessions if row["people"] == MODEL}
@@ -338,7 +378,16 @@ def _values(report: LogReport) -> dict[str, Any]:
         "ranks": _rank_chart(report.propensities),
         "told": [row for row in report.propensities.rows if row["rank"] in TOLD_RANKS],
         "longer": _longer(report.verdict),
-        "next_step": _next_step(report),
+        "next_step": next_step(
+            report.verdict,
+            report.facts,
+            report.used["index"],
+            report.hurt,
+            problems=bool(report.problems),
+            changes=bool(report.changes),
+        ),
+        "flips": [_flip(report.verdict, flip) for flip in report.verdict["flips"]],
+        "traded": _traded(report.curve),
         "tables": _tables(report),
         "prefixed": PREFIXED,
         "most_merged": MOST_MERGED,
@@ -397,38 +446,6 @@ def _longer(verdict: Mapping[str, Any]) -> list[tuple[str, float]]:
     return [
         ("this log" if times == 1 else f"{times} times the log", half / math.sqrt(times)) for times in LONGER
     ]
-
-
-def _next_step(report: LogReport) -> str:
-    """The next step that follows from the verdict."""
-    verdict = report.verdict
-    if report.problems:
-        return "first mend what is said above, and run again; until then, do not rely on this comparison."
-    said = {
-        verdict[
-            "policy"
-        ]: "serve it to a part of your users beside what they have now (wayword serve --against), and "
-        "compare what they do. Look through the lists under “Where it hurts” first.",
-        verdict[
-            "other"
-        ]: "do not serve it like this. Try the recommended settings below, look through the lists under "
-        "“Where it hurts”, or keep most popular completion.",
-        MIXED: "decide what counts more, finding or typing less: [completion] keystroke_value moves the served lists "
-        "along the line of the picture.",
-        EQUAL: "serve either; look through the lists below to see where they differ.",
-        UNKNOWN: _more_log(verdict["clicks_needed"]),
-    }
-    return said[verdict["better"]]
-
-
-def _more_log(needed: float | None) -> str:
-    """The next step where the verdict is unknown; `needed` is how many times the clicks would tell.
-
-    >>> _more_log(33.9)
-    'collect a longer log, about 34 times the clicks; until then, expect what most popular completion gives.'
-    """
-    longer = f", about {times_in_words(needed)} times the clicks" if needed else ""
-    return f"collect a longer log{longer}; until then, expect what most popular completion gives."
 
 
 def _tables(report: LogReport) -> list[tuple[str, Table]]:

@@ -6,7 +6,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from wayword.logs.impressions import UNREAD_TIMES
+from wayword.logs.impressions import TWICE, TWICE_CLICKED, UNREAD_TIMES
 from wayword.propensity.comparison import LIKELIHOOD, Comparison
 from wayword.propensity.estimate import Estimate
 from wayword.propensity.rank_groups import spans
@@ -18,7 +18,8 @@ FIRST_RANKS = 20
 SOME_GROUPS = 10
 SOME_RANKS = (2, 3, 5, 10)
 YEAR = 365
-NOT_LEFT_OUT = ("rows", "impressions", UNREAD_TIMES)
+REPEATED = (TWICE, TWICE_CLICKED)
+NOT_LEFT_OUT = ("rows", "impressions", UNREAD_TIMES, *REPEATED)
 
 
 def print_estimate(found: Estimate, counts: Mapping[str, int], console: Console) -> None:
@@ -45,6 +46,9 @@ def print_estimate(found: Estimate, counts: Mapping[str, int], console: Console)
         _say(f"- {note}", console)
     if counts.get(UNREAD_TIMES):
         _say(f"- {counts[UNREAD_TIMES]:,} {UNREAD_TIMES}: these rows count as one period.", console)
+    for reason in REPEATED:
+        if reason in counts:
+            _say(f"- {counts[reason]:,} of {counts['rows']:,} {reason}.", console)
     for reason, count in counts.items():
         if reason not in NOT_LEFT_OUT:
             _say(f"- Left out: {count:,} of {counts['rows']:,} rows: {reason}.", console)

@@ -9,6 +9,7 @@ from wayword.check.finding import share
 from wayword.config import Config
 from wayword.evaluation.verdict import MIXED, UNKNOWN
 from wayword.report.log_facts import LogFacts
+from wayword.report.next_step import withholding
 
 MOST_SESSIONS = 10_000
 USERS = 5
@@ -49,8 +50,12 @@ def recommended(
         made.append(
             Recommended("index", "policy", "wayword", "lists for people who take what they recognise")
         )
-    worse = verdict["better"] in (verdict["other"], MIXED)
-    if worse and config.completion.keystroke_value != "auto":
+    worse, limit = verdict["better"] in (verdict["other"], MIXED), withholding(verdict, facts)
+    if limit == "min_searches":
+        made.append(
+            Recommended("index", limit, 0, "show what people search: lists are short with this limit")
+        )
+    if worse and limit is None and config.completion.keystroke_value != "auto":
         made.append(
             Recommended(
                 "completion", "keystroke_value", "auto", "people type as with most popular completion"

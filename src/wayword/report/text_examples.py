@@ -7,7 +7,7 @@ import numpy as np
 
 from wayword.completion.completion import Completion
 from wayword.report.text_gains import TextGain, TextGains
-from wayword.serving.completer import Served
+from wayword.serving.completer import PINNED, Served
 from wayword.store.compressed_rows import WeightedRows
 from wayword.text import normalise
 
@@ -27,6 +27,7 @@ class Suggestion:
     query: str
     titles: list[str]
     wanted: float | None
+    pinned: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ def _example(gain: TextGain, served: Served) -> Example:
                 shortened(one.query),
                 _titles(numbers[one.query], served),
                 wanted.get(numbers[one.query] or 0) if numbers[one.query] is not None else None,
+                one.source == PINNED,
             )
             for one in listed
         ]
