@@ -204,13 +204,14 @@ class DuckDB:
         """See `Engine.keep`: the rows are sorted on disk if need be, and written as they come."""
         self.write(f"SELECT * FROM ({sql}) AS kept ORDER BY {order}", path)
 
-    def fetch(self, table: str, path: Path) -> None:
+    def fetch(self, table: str, path: Path, *columns: str) -> None:
         """See `Engine.fetch`. Rows keep their order and are not all in memory."""
         kept = Kept.of(path)
         if kept:
-            self.load(table, kept.read())
+            self.load(table, kept.read(columns))
             return
-        self.step(table, "SELECT * FROM read_parquet(:path)", path=str(path))
+        names = ", ".join(map(self.quote, columns)) or "*"
+        self.step(table, f"SELECT {names} FROM read_parquet(:path)", path=str(path))
 
     def copy(self, sql: str, path: Path, form: str = "FORMAT parquet, COMPRESSION zstd") -> None:
         """Write a query's rows into a file by DuckDB itself: on all cores, in the order of the query."""
