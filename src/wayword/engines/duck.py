@@ -20,7 +20,7 @@ _CSV = """read_csv(:path, columns = {columns}, delim = {delimiter}, auto_detect 
 _JSON = "read_json(:path, columns = {columns}, format = 'newline_delimited', compression = {compression})"
 _JSON_OBJECTS = "read_ndjson_objects(:path, compression = {compression})"
 _PARQUET = "read_parquet(:path, binary_as_string = true, hive_partitioning = false)"
-_PARQUET_FORM = (
+PARQUET_FORM = (
     "FORMAT parquet, PARQUET_VERSION V2, COMPRESSION zstd, COMPRESSION_LEVEL 1, DICTIONARY_SIZE_LIMIT 8192"
 )
 """Written in two thirds of the time of DuckDB's own settings, and smaller: ids are seldom worth a dictionary."""
@@ -217,7 +217,7 @@ class DuckDB:
         names = ", ".join(map(self.quote, columns)) or "*"
         self.step(table, f"SELECT {names} FROM read_parquet(:path)", path=str(path))
 
-    def copy(self, sql: str, path: Path, form: str = _PARQUET_FORM) -> None:
+    def copy(self, sql: str, path: Path, form: str = PARQUET_FORM) -> None:
         """Write a query's rows into a file by DuckDB itself: on all cores, in the order of the query."""
         try:
             self._execute(f"COPY ({sql}) TO {_text(str(path))} ({form})", {})
