@@ -266,8 +266,12 @@ def _judge(table: ClickTable, first: int) -> dict[str, int]:
     counts = {REASONS[row["reason"]]: row["n"] for row in found if row["reason"] in REASONS}
     counts[REASONS[NO_RANK]] = _number(table, f"rows_read WHERE reason = {KEPT} AND NOT {_placed(first)}")
     valid = f"rows_read WHERE reason = {KEPT} AND {_placed(first)}"
+    # A bit for each document of a search: fewer bits than rows may be a row that is there twice.
     engine.step(
-        "suspected", f"SELECT hash(id) AS search FROM {valid} GROUP BY search HAVING min(same) <> max(same)"
+        "suspected",
+        f"""SELECT hash(id) AS search, coalesce(min(same) <> max(same), false) AS differing,
+                   count(pair) <> bit_count(bit_or(1::UBIGINT << (pair % 64))) AS repeating
+            FROM {valid} GROUP BY search HAVING differing OR repeating""",
     )
     columns = ("lower(query)", *map(quote, [name for name in ("user", "prefix") if table.has(name)]))
     differ = " OR ".join(
@@ -276,10 +280,13 @@ def _judge(table: ClickTable, first: int) -> dict[str, int]:
     )
     engine.step(
         "several",
-        f"SELECT id FROM {valid} AND hash(id) IN (SELECT search FROM suspected) GROUP BY id HAVING {differ}",
+        f"""SELECT id FROM {valid} AND hash(id) IN (SELECT search FROM suspected WHERE differing)
+            GROUP BY id HAVING {differ}""",
     )
     engine.step(
-        "repeated", f"SELECT pair FROM {valid} AND pair IS NOT NULL GROUP BY pair HAVING count(*) > 1"
+        "repeated",
+        f"""SELECT pair FROM {valid} AND pair IS NOT NULL AND hash(id) IN (SELECT search FROM suspected WHERE repeating)
+            GROUP BY pair HAVING count(*) > 1""",
     )
     _judge_repeated(table, first)
     why = {
