@@ -4,7 +4,8 @@
 
 Each runs in a process of its own, in turn; the table has the fastest of `--repeats`. `scan` reads every value and keeps
 none, `table` reads the file into a table of DuckDB, `parquet` writes the columns of a log as Parquet, as an import does
-beside all that it checks. A hundredth of the rows are there twice, as in a log of a shop.
+beside all that it checks; `parquet, tuned` does so with the settings of the import. A hundredth of the rows are there
+twice, as in a log of a shop.
 """
 
 import argparse
@@ -14,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from wayword.engines.duck import PARQUET_FORM
 
 KINDS = ("csv", "csv.gz", "jsonl", "parquet")
 MAKE = """
@@ -30,11 +33,15 @@ READERS = {
     "jsonl": "read_json({0})",
     "parquet": "read_parquet({0})",
 }
+_WRITE = (
+    "COPY (SELECT search_term AS query, sku AS document, position AS rank, search_id, user_id AS user, "
+    "CAST(time AS TIMESTAMPTZ) AS time FROM {0}) TO '{1}' "
+)
 DUCKDB = {
     "scan": "SELECT max(search_id), max(search_term), max(sku), max(position), max(user_id), max(time) FROM {0}",
     "table": "CREATE TABLE log AS SELECT * FROM {0}",
-    "parquet": "COPY (SELECT search_term AS query, sku AS document, position AS rank, search_id, user_id AS user, "
-    "CAST(time AS TIMESTAMPTZ) AS time FROM {0}) TO '{1}' (COMPRESSION zstd)",
+    "parquet": _WRITE + "(COMPRESSION zstd)",
+    "parquet, tuned": _WRITE + f"({PARQUET_FORM})",
 }
 
 

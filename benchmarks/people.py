@@ -418,13 +418,14 @@ class Log:
             most = MORE * typists.keys(base)
             curves = [mine, knowing[law], *([self.curve(self.learned(kind))] if events else [])]
             points = [curve.with_keystrokes(typists, people, most) for curve in curves]
+            ratio = typists.keys(now) / typists.keys(base)
             if None in points:
-                print(f"{kind}: more keystrokes with every keystroke value", flush=True)
+                print(f"{kind}: more keystrokes with every keystroke value; served {ratio:.3f}", flush=True)
                 continue
             found = [point.found for point in points if point]
             tally.popular.append(typists.found(base))
             tally.served.append(typists.found(now))
-            tally.ratio.append(typists.keys(now) / typists.keys(base))
+            tally.ratio.append(ratio)
             tally.wayword.append(found[0])
             tally.knows.append(found[1])
             tally.events += found[2:]

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from wayword.cli import shell
 from wayword.cli.options import Seed, stderr, stdout
 from wayword.errors import WaywordError
 
@@ -250,6 +251,7 @@ def run(
 
     What can be learned at most, before anything is: the same with `--check`. A run continues from there.
     """
+    shell.collect_seldom()
     from wayword.cli.serve import print_withheld
     from wayword.index.versions import ROOT, current
     from wayword.pipeline import check as check_log

@@ -49,6 +49,7 @@ def refresh(
         return
     if not log:
         raise WaywordError("Found no --log; expected at least one log with new searches, or --rollback.")
+    shell.collect_seldom()
     from wayword.progress import Bars
     from wayword.refresh.refresh import refresh as refresh_workspace
 

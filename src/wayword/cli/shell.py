@@ -1,5 +1,6 @@
 """Standard input and output of a command, Ctrl-C, broken pipes and exit codes."""
 
+import gc
 import io
 import os
 import signal
@@ -59,6 +60,11 @@ class _Interrupted(BaseException):
 def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
     _Interrupted.happened = True
     raise _Interrupted
+
+
+def collect_seldom() -> None:
+    """Look for reference cycles seldom: a command that learns makes millions of objects, and few cycles."""
+    gc.set_threshold(50_000, 20, 20)
 
 
 def run(command: Callable[[], object]) -> None:

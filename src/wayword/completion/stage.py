@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -97,14 +98,11 @@ def write(
     graph, own_utility = retriever_io.load_graph(at["demand"], len(texts))
     with tables_in(out) as engine:
         tables.fetch_columns(engine, at["rankings"], "numbered_searches", *_USED)
-        tables.fetch(engine, at["rankings"], "numbered_clicks", "rankings")
-        tables.fetch(engine, at["contexts"], "instances")
-        tables.fetch(engine, at["propensity"], "propensity")
         if "acceptance" in at:
             tables.fetch(engine, at["acceptance"], INTENDED)
         recorded = _recorded(engine, len(texts), _INTENDED if "acceptance" in at else _ISSUED)
-        clicks = ContextClicks.read(engine, contexts) if contexts.column_names != [PREFIX] else None
-        held_out = _held_out(engine)
+        clicks = _context_clicks(engine, at, contexts) if contexts.column_names != [PREFIX] else None
+        held_out = np.zeros(0, np.int64) if learned else _held_out(engine, at)
     lists = _training_lists(out, at, completions, texts) if completions else None
     progress.advance(1, STEPS)
     returned = np.bincount(graph.exposure.values, minlength=len(texts)) > 0
@@ -112,8 +110,8 @@ def write(
     progress.advance(2, STEPS)
 
     intended = at.get("acceptance")
-    early_counts = popularity(at["rankings"], "retriever", acceptance=intended)
     searches = popularity(at["rankings"], "retriever", "ranker", acceptance=intended)
+    early_counts = searches if learned else popularity(at["rankings"], "retriever", acceptance=intended)
     counted = popularity(at["rankings"], "retriever", "ranker", acceptance=intended, weighted=False)
     issued = counted.astype(np.int64)
 
@@ -195,8 +193,16 @@ def _keystroke_value(
     return chosen, {f"{value:.3g}": relative for value, relative in tried.items()}
 
 
-def _held_out(engine: Engine) -> NDArray[np.int64]:
+def _context_clicks(engine: Engine, at: Folders, contexts: pa.Table) -> ContextClicks:
+    tables.fetch(engine, at["rankings"], "numbered_clicks", "rankings")
+    tables.fetch(engine, at["contexts"], "instances")
+    tables.fetch(engine, at["propensity"], "propensity")
+    return ContextClicks.read(engine, contexts)
+
+
+def _held_out(engine: Engine, at: Folders) -> NDArray[np.int64]:
     """Read the queries of some searches of the ranker's split, chosen by md5."""
+    tables.fetch(engine, at["rankings"], "rankings")
     rows = engine.arrow(
         f"""SELECT query FROM numbered_searches WHERE split = 'ranker' AND query IN (SELECT query FROM rankings)
             ORDER BY md5(search_id), search LIMIT {keystroke_value.SESSIONS}"""

@@ -18,8 +18,7 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse import csr_array
 
 from wayword.completion.misspellings import Misspellings
 from wayword.completion.word_forms import similarity, without_accents, word_contexts, word_forms
@@ -234,12 +233,25 @@ def _grouped(language: _Language, texts: Sequence[str]) -> NDArray[np.int64]:
         np.unique(language.keys(language.spelt), return_inverse=True)[1],
         np.fromiter((numbers.setdefault(unspaced(text), len(numbers)) for text in texts), np.int64, n),
     ]
-    begin = n + np.r_[0, np.cumsum([int(label.max()) + 1 for label in labels])]
-    rows = np.tile(np.arange(n), len(labels))
-    columns = np.concatenate([first + label for first, label in zip(begin[:-1], labels, strict=True)])
-    size = int(columns.max()) + 1
-    graph = coo_array((np.ones(len(rows), bool), (rows, columns)), shape=(size, size))
-    return np.asarray(connected_components(graph, directed=False)[1][:n], np.int64)
+    return _connected(labels)
+
+
+def _connected(labels: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Number the groups that equal labels connect, by their first member.
+
+    SciPy's connected components need its linear algebra, whose import takes longer than this.
+
+    >>> _connected([np.array([0, 0, 1, 2]), np.array([0, 1, 1, 2])]).tolist()
+    [0, 0, 0, 3]
+    """
+    group, before = np.arange(len(labels[0])), np.zeros(0, np.int64)
+    while not np.array_equal(group, before):
+        before = group
+        for label in labels:
+            first = np.full(int(label.max()) + 1, len(group))
+            np.minimum.at(first, label, group)
+            group = first[label]
+    return group
 
 
 def _places(texts: Sequence[str]) -> NDArray[np.int64]:

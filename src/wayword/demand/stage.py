@@ -14,7 +14,7 @@ from wayword.config import DemandConfig
 from wayword.demand.artefact import DEMAND, EARLY, EXPOSURE, OWN, RELEVANCE
 from wayword.demand.learning import STEPS, Learned, from_clicks, from_judgments
 from wayword.demand.observations import Floats, Observations
-from wayword.demand.training_data import read
+from wayword.demand.training_data import SEARCH_COLUMNS, read
 from wayword.engines.tables import fetch, fetch_numbered, tables_in
 from wayword.logs import contexts_stage
 from wayword.logs.contexts import PREFIX
@@ -36,7 +36,7 @@ LEAST = 0.002
 def write(out: Path, at: Folders, config: DemandConfig, variant: str, progress: Progress) -> Report:
     """Fill `out`; `variant` is `unbiased`, or how judgments are measured."""
     with tables_in(out) as engine:
-        fetch_numbered(engine, at)
+        fetch_numbered(engine, at, *SEARCH_COLUMNS)
         if "acceptance" in at:
             fetch(engine, at["acceptance"], "intended")
         data = read(engine, variant, intended="acceptance" in at)

@@ -12,6 +12,8 @@ from wayword.engines import Engine, totals
 from wayword.propensity.exposure import exposure
 from wayword.utility import VARIANTS
 
+SEARCH_COLUMNS = ("search", "search_id", "split", "query", "recency")
+"""The columns of the numbered searches that `read` needs."""
 HELD_OUT = 8000
 """Number of held-out searches that choose settings."""
 MOST_RATIO = 10.0
@@ -60,8 +62,9 @@ class TrainingData:
 def read(engine: Engine, variant: str, *, intended: bool = False) -> TrainingData:
     """Read the numbered tables; `variant` is the definition of û (`utility.VARIANTS`).
 
-    `intended` says that the table `intended` (search, query, probability) has what people intended who took a
-    suggestion: their searches and clicks count for those queries instead of the issued one.
+    Of the searches it needs the columns `SEARCH_COLUMNS`. `intended` says that the table `intended` (search, query,
+    probability) has what people intended who took a suggestion: their searches and clicks count for those queries
+    instead of the issued one.
     """
     utility = VARIANTS[variant]
     texts = engine.arrow("SELECT text FROM queries ORDER BY query")["text"].to_pylist()

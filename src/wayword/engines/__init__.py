@@ -48,8 +48,8 @@ class Engine(Protocol):
         """Store the rows of a query as the table `path` of an artefact, sorted by the columns `order`."""
         ...
 
-    def fetch(self, table: str, path: Path) -> None:
-        """Create `table` from what `keep` stored, also where another engine did."""
+    def fetch(self, table: str, path: Path, *columns: str) -> None:
+        """Create `table` from what `keep` stored, or from some of its columns, also where another engine did."""
         ...
 
     def columns(self, table: str) -> dict[str, str]:

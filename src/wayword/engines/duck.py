@@ -20,6 +20,10 @@ _CSV = """read_csv(:path, columns = {columns}, delim = {delimiter}, auto_detect 
 _JSON = "read_json(:path, columns = {columns}, format = 'newline_delimited', compression = {compression})"
 _JSON_OBJECTS = "read_ndjson_objects(:path, compression = {compression})"
 _PARQUET = "read_parquet(:path, binary_as_string = true, hive_partitioning = false)"
+PARQUET_FORM = (
+    "FORMAT parquet, PARQUET_VERSION V2, COMPRESSION zstd, COMPRESSION_LEVEL 1, DICTIONARY_SIZE_LIMIT 8192"
+)
+"""Written in two thirds of the time of DuckDB's own settings, and smaller: ids are seldom worth a dictionary."""
 LONGEST_REASON = 1000
 """Maximum length of a DuckDB error in a message: it may quote a whole invalid line."""
 WRITTEN_AT_ONCE = 1 << 17
@@ -204,15 +208,16 @@ class DuckDB:
         """See `Engine.keep`: the rows are sorted on disk if need be, and written as they come."""
         self.write(f"SELECT * FROM ({sql}) AS kept ORDER BY {order}", path)
 
-    def fetch(self, table: str, path: Path) -> None:
+    def fetch(self, table: str, path: Path, *columns: str) -> None:
         """See `Engine.fetch`. Rows keep their order and are not all in memory."""
         kept = Kept.of(path)
         if kept:
-            self.load(table, kept.read())
+            self.load(table, kept.read(columns))
             return
-        self.step(table, "SELECT * FROM read_parquet(:path)", path=str(path))
+        names = ", ".join(map(self.quote, columns)) or "*"
+        self.step(table, f"SELECT {names} FROM read_parquet(:path)", path=str(path))
 
-    def copy(self, sql: str, path: Path, form: str = "FORMAT parquet, COMPRESSION zstd") -> None:
+    def copy(self, sql: str, path: Path, form: str = PARQUET_FORM) -> None:
         """Write a query's rows into a file by DuckDB itself: on all cores, in the order of the query."""
         try:
             self._execute(f"COPY ({sql}) TO {_text(str(path))} ({form})", {})

@@ -180,19 +180,20 @@ class Spark:
             n = rows.count() if rows is not None else 0
         Kept(target.url, n, tuple(one.split()[0] for one in order.split(",")), columns).write(path)
 
-    def fetch(self, table: str, path: Path) -> None:
+    def fetch(self, table: str, path: Path, *columns: str) -> None:
         """See `Engine.fetch`: tables that were kept are read where they are; others are uploaded."""
         kept = Kept.of(path)
         if kept is None:
             import pyarrow.parquet as pq
 
-            self.load(table, pq.read_table(path, memory_map=True))
+            self.load(table, pq.read_table(path, columns=list(columns) or None, memory_map=True))
             return
         if not kept.rows:
-            self.load(table, kept.read())
+            self.load(table, kept.read(columns))
             return
         with spark_errors.failed(table, f"reading {kept.url}"):
-            self._view(table, self._session.read.parquet(kept.storage().url))
+            rows = self._session.read.parquet(kept.storage().url)
+            self._view(table, rows.select(*map(self.quote, columns)) if columns else rows)
 
     def columns(self, table: str) -> dict[str, str]:
         """See `Engine.columns`."""

@@ -42,11 +42,8 @@ def schema(folder: Path, name: str) -> pa.Schema:
 
 
 def fetch_columns(engine: Engine, folder: Path, name: str, *columns: str) -> None:
-    """Load some columns of a table into an engine; one that is kept has them all."""
-    if Kept.of(folder / f"{name}.parquet"):
-        fetch(engine, folder, name)
-    else:
-        engine.load(name, read(folder, name, *columns))
+    """Load some columns of a table written by `save` into an engine."""
+    engine.fetch(name, folder / f"{name}.parquet", *columns)
 
 
 def batches(folder: Path, name: str, *columns: str) -> Iterator[pa.Table]:
@@ -64,9 +61,13 @@ def rows(folder: Path, name: str) -> int:
     return kept.rows if kept else int(pq.read_metadata(folder / f"{name}.parquet").num_rows)
 
 
-def fetch_numbered(engine: Engine, at: Folders) -> None:
-    """Load the numbered log: queries, documents, rankings, searches, clicks, propensities and contexts."""
-    fetch(engine, at["rankings"], "queries", "documents", "rankings", "numbered_searches", "numbered_clicks")
+def fetch_numbered(engine: Engine, at: Folders, *columns: str) -> None:
+    """Load the numbered log: queries, documents, rankings, searches, clicks, propensities and contexts.
+
+    Where `columns` are named, only these of the searches: their texts are most of the log.
+    """
+    fetch(engine, at["rankings"], "queries", "documents", "rankings", "numbered_clicks")
+    fetch_columns(engine, at["rankings"], "numbered_searches", *columns)
     fetch(engine, at["propensity"], "propensity")
     fetch(engine, at["contexts"], "instances", "contexts")
 

@@ -9,13 +9,14 @@ from itertools import pairwise
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from wayword.propensity.strata import Integers, Strata
 
 
 def rank_groups(strata: Strata) -> list[Integers]:
     """Group the ranks of the strata; the group of the first rank comes first, the others by their clicks."""
+    from scipy.sparse.csgraph import connected_components  # late: it imports SciPy's linear algebra
+
     label = connected_components(steps(strata), directed=True, connection="strong")[1]
     clicks = np.bincount(label, strata.by_rank(strata.clicked))
     clicks[label[0]] = np.inf

@@ -20,6 +20,8 @@ from wayword.store.stage import Folders
 from wayword.utility import Measure
 
 NEXT, CURRENT = "next", "current"
+_SEARCH_COLUMNS = ("search", "search_id", "split", "query")
+"""The columns of the numbered searches that typing sessions need."""
 
 
 def compare_versions(at: Folders, candidate: Path, current: Path, config: Config) -> Verdict:
@@ -32,7 +34,7 @@ def compare_versions(at: Folders, candidate: Path, current: Path, config: Config
     model = completion.load_lists(at)
     schema = contexts_stage.load(at["contexts"]).schema
     with tempfile.TemporaryDirectory() as spill, tables_in(Path(spill)) as engine:
-        fetch_numbered(engine, at)
+        fetch_numbered(engine, at, *_SEARCH_COLUMNS)
         leave_out_unavailable(engine, at)
         sessions = Sessions.read(engine, texts, schema, measure, config.evaluation.sessions)
         if not len(sessions.search):

@@ -18,11 +18,14 @@ from wayword.logs.stage import context_columns
 from wayword.store.artefact import report_of
 from wayword.store.stage import Folders, Report
 
+_SEARCH_COLUMNS = ("search", "search_id", "split", "text", "prefix", "untyped")
+"""The columns of the numbered searches that say what was typed, beside context columns."""
+
 
 def write(out: Path, at: Folders, before: Folders, config: PrefixConfig) -> Report:
     """Write `instances` and `contexts` of the stage `contexts`."""
     columns = [CONTEXT + name for name in context_columns(at["log"])]
-    searches = tables.read(at["rankings"], "numbered_searches")
+    searches = tables.read(at["rankings"], "numbered_searches", *_SEARCH_COLUMNS, *columns)
     known = np.isin(
         searches["search"].to_numpy(),
         tables.read(before["rankings"], "numbered_searches", "search")["search"].to_numpy(),

@@ -15,7 +15,7 @@ from wayword.demand.learning import from_relevance, shrinkage_of
 from wayword.demand.new_pairs import relevance_of_new_pairs
 from wayword.demand.observations import Floats, Observations
 from wayword.demand.stage import save, save_relevance
-from wayword.demand.training_data import read
+from wayword.demand.training_data import SEARCH_COLUMNS, read
 from wayword.engines import tables
 from wayword.engines.tables import fetch, fetch_numbered, tables_in
 from wayword.refresh.numbering import moved
@@ -27,7 +27,7 @@ from wayword.store.stage import Folders, Report
 def write(out: Path, at: Folders, before: Folders, variant: str) -> Report:
     """Fill `out` like the stage `demand`, without what chooses settings."""
     with tables_in(out) as engine:
-        fetch_numbered(engine, at)
+        fetch_numbered(engine, at, *SEARCH_COLUMNS)
         if "acceptance" in at:
             fetch(engine, at["acceptance"], "intended")
         data = read(engine, variant, intended="acceptance" in at)

@@ -7,6 +7,7 @@ is swapped at the end. A version that is not promoted leaves the workspace as it
 
 import shutil
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +20,7 @@ import pyarrow.compute as pc
 from wayword.completion import stage as completion
 from wayword.config import Config, IndexConfig, PropensityConfig
 from wayword.demand.artefact import RELEVANCE
-from wayword.engines import tables
+from wayword.engines import Engine, tables
 from wayword.errors import ConfigError, LogError, WorkspaceError
 from wayword.index import versions
 from wayword.index.build import SETTINGS, USED
@@ -34,6 +35,7 @@ from wayword.refresh.comparison import Decision, compare_versions
 from wayword.refresh.touched import earlier_lists, touched_queries
 from wayword.store.artefact import RECEIPT, report_of
 from wayword.store.input_file import InputFile
+from wayword.store.memory import limit_of_tables
 from wayword.store.stage import Folders, Report, Stage
 from wayword.store.workspace import Build, Workspace, building
 
@@ -45,6 +47,8 @@ UNRANKED = (
 PAPER = ("retriever", "ranker")
 """Stages that a refresh leaves out: they are not served."""
 ACCEPTANCE = "acceptance"
+FEW_SEARCHES = 1_000_000
+"""Up to so many searches of the log, one thread makes the tables: several spend more on waiting than they gain."""
 AS_THEY_ARE = ("worth",)
 """Stages that stay those of the last full run."""
 
@@ -158,7 +162,15 @@ def refresh(
         served = versions.current(path / ROOT)
         if not inputs.logs:
             return Refreshed(Decision(False, "there is no new log"), served.name, served.name)
-        return _refreshed(build, opened, inputs, served, promote, reporter)
+        small = opened.report("log")["searches"] < FEW_SEARCHES
+        with tables.tables_on(_one_thread) if small else nullcontext():
+            return _refreshed(build, opened, inputs, served, promote, reporter)
+
+
+def _one_thread() -> Engine:
+    from wayword.engines.duck import DuckDB  # late: a command that is refused needs none
+
+    return DuckDB(threads=1, memory=limit_of_tables())
 
 
 def roll_back(workspace: Path | str) -> tuple[str, str]:

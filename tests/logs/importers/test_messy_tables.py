@@ -196,6 +196,45 @@ def test_columns_without_names_are_proposed_by_their_values_as_a_command(tmp_pat
     assert f"wayword import {tmp_path / 'log.csv'} {options} --out {tmp_path / 'out'}" in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ("d1;d 2;d3", "separated by ';'"),
+        (" d1 | d 2|d3|", "separated by '|'"),
+        ("d1,d 2,d3", "separated by ','"),
+        ('["d1", "d 2", "d3"]', "in brackets"),
+        ("['d1', 'd 2', 'd3']", "in brackets"),
+    ],
+)
+def test_results_in_one_cell_are_the_impressions_of_their_search(
+    tmp_path: Path, cell: str, said: str
+) -> None:
+    listed = '"' + cell.replace('"', '""') + '"'
+    text = f"query,hits,sku,user,time\ntv,{listed},d 2,u,2026-01-01\ntv,{listed},,v,2026-01-01\nradio,,,w,2026-01-01\n"
+    with pytest.raises(LogError, match="--map results=COLUMN"):
+        table(tmp_path, text)
+    log = table(tmp_path, text, mapping={"results": "hits"})
+    assert f"results are lists of documents, the best first, {said}" in log.outcome.taken_as
+    assert sorted(rows(log, "query", "document", "rank"), key=str) == [
+        ("radio", None, None),
+        ("tv", "d 2", 2),
+        ("tv", None, None),
+    ]
+    shown = pq.read_table(log.folder / "impressions.parquet").to_pylist()
+    assert len(shown) == 2 * len(("d1", "d 2", "d3"))
+    assert {(row["document"], row["rank"]) for row in shown} == {("d1", 1), ("d 2", 2), ("d3", 3)}
+    assert [row["document"] for row in shown if row["clicked"]] == ["d 2"]
+    rankings = pq.read_table(log.folder / "rankings.parquet").to_pylist()
+    assert [row["document"] for row in rankings] == ["d1", "d 2", "d3"]
+
+
+def test_results_without_users_are_a_search_each_and_objects_are_no_documents(tmp_path: Path) -> None:
+    text = 'query;hits\ntv;d1|d2\ntv;d1|d2\nradio;"[{""id"": 1}]"\n'
+    log = table(tmp_path, text, mapping={"results": "hits"})
+    assert rows(log, "query", "document") == [("tv", None), ("tv", None)]
+    assert log.outcome.dropped == {"broken lines and values of the wrong type": 1}
+
+
 def busy(people: int, searches: int) -> str:
     """A log of people who search twice, and a robot that searches every second."""
     lines = [f"tv;a;1;2026-01-01 10:{n % 60:02d}:0{k};u{n}" for n in range(people) for k in (1, 5)]
@@ -238,6 +277,24 @@ def test_bots_are_left_out_of_events(tmp_path: Path) -> None:
     assert {user for (user,) in rows(log, "user")} == {f"u{n}" for n in range(600)}
     with pytest.raises(WaywordError, match="Found --bots some; expected one of auto, drop, keep"):
         table(tmp_path, text, bots="some")
+
+
+@pytest.mark.parametrize(("way", "left_out"), [("auto", True), ("keep", False)])
+def test_bots_are_left_out_of_ubi(tmp_path: Path, way: str, left_out: bool) -> None:
+    people = [(f"u{n}", f"s{n}", n) for n in range(600)] + [("robot", f"r{n}", n) for n in range(60)]
+    lines: list[dict[str, Any]] = []
+    for person, search, second in people:
+        when = f"{datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=second):%Y-%m-%dT%H:%M:%SZ}"
+        common = {"query_id": search, "client_id": person, "timestamp": when}
+        object_ = {"object": {"object_id": "a"}, "position": {"ordinal": 1}}
+        lines.append({**common, "user_query": "tv", "query_response_hit_ids": ["a", "b"]})
+        lines.append({**common, "action_name": "click", "event_attributes": object_})
+    text = "\n".join(map(json.dumps, lines))
+    log = table(tmp_path, text, name="ubi.ndjson", bots=way)
+    assert log.format == "ubi"
+    assert ("robot" in {user for (user,) in rows(log, "user")}) != left_out
+    assert log.outcome.dropped.get("rows of bots (users who search faster than people)", 0) == left_out * 120
+    assert any("60 searches in one minute" in note for note in log.outcome.notes) == left_out
 
 
 def beside(

@@ -4,6 +4,7 @@ from wayword.config import CheckConfig
 from wayword.engines.duck import DuckDB
 from wayword.errors import WaywordError
 from wayword.logs.importers.job import rows_of
+from wayword.logs.ubi import parser
 
 AUTO, DROP, KEEP = WAYS = ("auto", "drop", "keep")
 SHARED = 0.1
@@ -64,6 +65,24 @@ def find(engine: DuckDB, rows: str, way: str) -> tuple[bool, list[str]]:
         return True, [f"{many}: left out as bots. --bots keep takes them, too"]
     doubt = "they may be one id that many people share, and are kept" if way == AUTO else "kept"
     return False, [f"{many}: {doubt}. --bots drop leaves them out"]
+
+
+def leave_out(engine: DuckDB, way: str) -> tuple[int, list[str]]:
+    """Remove bots from `asked` and `events`; how many searches and actions that were, and notes."""
+    if way == KEEP:
+        return 0, []
+    left_out, notes = find(engine, "SELECT person AS who, time AS moment, query_id AS search FROM asked", way)
+    if not left_out:
+        return 0, notes
+    before = sum(parser.count(engine, table) for table in ("asked", "events"))
+    engine.step("bot_searches", "SELECT DISTINCT query_id FROM asked WHERE person IN (FROM bots)")
+    for table in ("asked", "events"):
+        engine.step(
+            table,
+            f"""SELECT * FROM {table} ANTI JOIN bot_searches USING (query_id)
+                WHERE NOT coalesce(person IN (FROM bots), false)""",
+        )
+    return before - sum(parser.count(engine, table) for table in ("asked", "events")), notes
 
 
 def _resolved(engine: DuckDB, unit: str) -> bool:

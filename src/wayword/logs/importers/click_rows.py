@@ -28,14 +28,19 @@ TWICE, MOVED = "rows that are there twice", "clicks on a document that its searc
 _INVISIBLE = "' \t\n\r\x0b\x0c\u00a0\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\u3000\ufeff'"
 _VISIBLE = f"""CASE WHEN ascii(query) BETWEEN 33 AND 126 THEN query
                     ELSE nullif(trim(query, {_INVISIBLE}), '') END"""
-_TRIMMED = ("document", "search_id", "session", '"user"', "prefix", "weight", "time")
+_TRIMMED = ("document", "search_id", "session", "user", "prefix", "weight", "time")
 _STRAY = 10
 """Positions 0 are stray ones if there are more than so many times as many positions 1."""
 
 
 def _trimmed(column: str) -> str:
-    """SQL for a text without surrounding spaces, null if empty. Few have a space; trimming takes ten times as long."""
-    return f"CASE WHEN contains({column}, ' ') THEN nullif(trim({column}), '') ELSE nullif({column}, '') END"
+    """SQL for a text without surrounding spaces, null if empty. Few have them; trimming takes ten times as long."""
+    return f"CASE WHEN {_spaced(column)} THEN nullif(trim({column}), '') ELSE nullif({column}, '') END"
+
+
+def _spaced(column: str) -> str:
+    """SQL for whether a text begins or ends with a space."""
+    return f"contains({column}, ' ') AND (starts_with({column}, ' ') OR ends_with({column}, ' '))"
 
 
 @dataclass(frozen=True)
@@ -79,9 +84,10 @@ class ClickTable:
 
     def cleaned(self, relation: str) -> str:
         """Rows as texts without surrounding spaces, and the `id` of their search; empty texts are null."""
-        texts = ", ".join(f"{_trimmed(column)} AS {column}" for column in _TRIMMED)
+        texts = "".join(f"{_trimmed(quote(name))} AS {quote(name)}, " for name in _TRIMMED if self.has(name))
+        rank = f"CASE WHEN {_spaced('rank')} THEN trim(rank) ELSE rank END"
         return f"""
-            SELECT *, {self._id()} AS id FROM (SELECT * REPLACE ({texts}, {_VISIBLE} AS query, trim(rank) AS rank)
+            SELECT *, {self._id()} AS id FROM (SELECT * REPLACE ({texts} {_VISIBLE} AS query, {rank} AS rank)
                                                FROM ({relation}))"""
 
     def typed(self, rows: str) -> str:
@@ -157,14 +163,13 @@ def _texts(job: Job, mapped: Mapped, **how: bool) -> str:
 def _look(table: ClickTable) -> tuple[int, dict[str, int], list[str]]:
     """Table `rows_read`: the rows, with what decides about them. The numbers of lines and of broken ones, and notes."""
     job = table.job
-    same = (
-        f'hash(lower(query), "user", prefix{table.contexts})' if table.has("search_id") else "NULL::UBIGINT"
-    )
+    same = f'hash(query, "user", prefix{table.contexts})' if table.has("search_id") else "NULL::UBIGINT"
     cleaned = f"SELECT *, {table.pair} AS pair, {same} AS same FROM ({table.cleaned(table.relation(counting=True))})"
     job.engine.step(
         "rows_read",
         f"""
-        SELECT part, reason, query, document, CASE WHEN abs(rank) < 1e9 THEN CAST(rank AS INTEGER) END AS rank, id
+        SELECT part, reason, query, document, document IS NULL AS unclicked,
+               CASE WHEN abs(rank) < 1e9 THEN CAST(rank AS INTEGER) END AS rank, id
                {table.optional}{", session" if table.who == quote("session") else ""}, pair, same,
                time IS NULL AND time_text IS NOT NULL AS undated
         FROM ({table.typed(cleaned)})
@@ -234,7 +239,7 @@ def _first_rank(table: ClickTable) -> tuple[int, list[str]]:
     if table.job.first_rank is not None:
         return table.job.first_rank, []
     zeros, ones = (
-        _number(table, f"rows_read WHERE rank = {rank} AND document IS NOT NULL AND reason = {KEPT}")
+        _number(table, f"rows_read WHERE rank = {rank} AND NOT unclicked AND reason = {KEPT}")
         for rank in (0, 1)
     )
     if zeros and zeros * _STRAY >= ones:
@@ -248,7 +253,7 @@ def _first_rank(table: ClickTable) -> tuple[int, list[str]]:
 
 def _placed(first: int) -> str:
     """SQL for whether a row has a usable rank, or needs none."""
-    return f"(document IS NULL OR coalesce(rank BETWEEN {first} AND {DEEPEST_RANK - 1 + first}, false))"
+    return f"(unclicked OR coalesce(rank BETWEEN {first} AND {DEEPEST_RANK - 1 + first}, false))"
 
 
 def _judge(table: ClickTable, first: int) -> dict[str, int]:
@@ -261,8 +266,12 @@ def _judge(table: ClickTable, first: int) -> dict[str, int]:
     counts = {REASONS[row["reason"]]: row["n"] for row in found if row["reason"] in REASONS}
     counts[REASONS[NO_RANK]] = _number(table, f"rows_read WHERE reason = {KEPT} AND NOT {_placed(first)}")
     valid = f"rows_read WHERE reason = {KEPT} AND {_placed(first)}"
+    # A bit for each document of a search: fewer bits than rows may be a row that is there twice.
     engine.step(
-        "suspected", f"SELECT hash(id) AS search FROM {valid} GROUP BY search HAVING min(same) <> max(same)"
+        "suspected",
+        f"""SELECT hash(id) AS search, coalesce(min(same) <> max(same), false) AS differing,
+                   count(pair) <> bit_count(bit_or(1::UBIGINT << (pair % 64))) AS repeating
+            FROM {valid} GROUP BY search HAVING differing OR repeating""",
     )
     columns = ("lower(query)", *map(quote, [name for name in ("user", "prefix") if table.has(name)]))
     differ = " OR ".join(
@@ -271,10 +280,13 @@ def _judge(table: ClickTable, first: int) -> dict[str, int]:
     )
     engine.step(
         "several",
-        f"SELECT id FROM {valid} AND hash(id) IN (SELECT search FROM suspected) GROUP BY id HAVING {differ}",
+        f"""SELECT id FROM {valid} AND hash(id) IN (SELECT search FROM suspected WHERE differing)
+            GROUP BY id HAVING {differ}""",
     )
     engine.step(
-        "repeated", f"SELECT pair FROM {valid} AND pair IS NOT NULL GROUP BY pair HAVING count(*) > 1"
+        "repeated",
+        f"""SELECT pair FROM {valid} AND pair IS NOT NULL AND hash(id) IN (SELECT search FROM suspected WHERE repeating)
+            GROUP BY pair HAVING count(*) > 1""",
     )
     _judge_repeated(table, first)
     why = {

@@ -65,7 +65,7 @@ def find(
     doubtful: dict[str, list[str]] = {}
     notes: dict[str, Sequence[str]] = {}
     for role in ROLES:
-        if role in chosen or role == "clock":  # its values must tell
+        if role in chosen or role in ("clock", "results"):  # their values must tell
             continue
         fitting = listed(role, ROLES[role], [name for name in free if name not in guessed.values()])
         if len(fitting) > 1 and role in REQUIRED:
@@ -77,7 +77,7 @@ def find(
     roles = chosen | guessed
     contexts = {role: name for role, name in roles.items() if role not in ROLES}
     contexts |= {name: name for name in free if name not in roles.values() and simple(name) in CONTEXTS}
-    required = REQUIRED if ranked else REQUIRED[:2]
+    required = REQUIRED[:1] if "results" in roles else REQUIRED if ranked else REQUIRED[:2]
     missing = [role for role in required if role not in roles and role not in doubtful]
     if "clicked" not in roles and "action" not in roles and missing == ["rank"] and not doubtful:
         raise LogError(_rankless(names, source=source))
@@ -141,7 +141,8 @@ def _rankless(names: Sequence[str], *, source: str) -> str:
         f"{source}: no column says at which rank (position) a clicked document was shown, which is needed to correct "
         f"for where people look.\n  found: {', '.join(names)}\n"
         "Give --map rank=COLUMN if one of these is it; else --rankings FILE, what your search returns (query, "
-        "document, rank): each click then has the rank that its document has there."
+        "document, rank): each click then has the rank that its document has there. If a column lists the documents "
+        "that the search returned, the best first (d1;d2;d3), give --map results=COLUMN."
     )
 
 
@@ -155,4 +156,6 @@ def _ambiguous(
     if missing:
         lines.append(f"  {', '.join(missing)}: no column has a usual name")
         lines.append("Give " + " ".join(f"--map {role}=COLUMN" for role in missing) + ".")
+    if "document" in missing:
+        lines.append("A column that lists what a search returned (d1;d2;d3) is --map results=COLUMN.")
     return "\n".join(lines)

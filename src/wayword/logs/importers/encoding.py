@@ -48,7 +48,7 @@ def look(path: Path, *, shown: Path, encoding: str | None = None) -> Text:
             return Text(name, False, 0, f"{shown} is {name.upper()}")
     if wide := _wide(start):
         return Text(wide, False, 0, f"{shown} is {wide.upper()} without a mark")
-    lines, ends = 0, _Ends()
+    ends = _Ends()
     suspect: tuple[int, bytes] | None = None
     rest = b""
     for block in _blocks(path):
@@ -56,27 +56,26 @@ def look(path: Path, *, shown: Path, encoding: str | None = None) -> Text:
             text = rest + block
             cut = text.rfind(b"\n") + 1
             if bad := _not_utf8(text[:cut] or text):
-                suspect = (lines + bad[0] - rest.count(b"\n"), bad[1])
+                suspect = (ends.feeds + bad[0] - rest.count(b"\n"), bad[1])
             rest = text[cut:] if suspect is None else b""
         else:
             rest = block[block.rfind(b"\n") + 1 :] if b"\n" in block else rest + block
-        lines += block.count(b"\n")
         ends.add(block)
     if suspect is None and rest and (bad := _not_utf8(rest)):
-        suspect = (lines + 1, bad[1])
+        suspect = (ends.feeds + 1, bad[1])
     if suspect is None or not _is_western(path):
         note = (
             f"{shown} has lines that end in different ways (\\n, \\r\\n or \\r); all are line ends"
             if ends.mixed
             else None
         )
-        return Text(UTF8, not ends.mixed, lines, note)
+        return Text(UTF8, not ends.mixed, ends.feeds, note)
     line, found = suspect
     name = legacy_encodings.likeliest(_odd_lines(path), shown=shown)
     return Text(
         name,
         not ends.mixed,
-        lines,
+        ends.feeds,
         f"{shown} is not UTF-8 (line {line:,}): it is read as {'latin-1 (' * (name == WESTERN)}{name}"
         f"{')' * (name == WESTERN)}, which makes that line {_first_line(found, name)!r}. "
         "If that is wrong, give --encoding",
@@ -188,15 +187,14 @@ class _Ends:
     """Counts line ends."""
 
     def __init__(self) -> None:
-        self._feeds = self._returns = self._both = 0
+        self.feeds = self._returns = self._both = 0
         self._cut = False
 
     def add(self, block: bytes) -> None:
         """Count those of a block."""
-        returns = block.count(b"\r")
-        self._feeds += block.count(b"\n")
-        if returns:
-            self._returns += returns
+        self.feeds += block.count(b"\n")
+        if b"\r" in block:  # seldom, and sooner known than their number
+            self._returns += block.count(b"\r")
             self._both += block.count(b"\r\n")
         if self._cut and block.startswith(b"\n"):
             self._both += 1
@@ -205,7 +203,7 @@ class _Ends:
     @property
     def mixed(self) -> bool:
         """Whether not all lines end alike, or none with a line feed."""
-        return bool(self._returns) and not self._feeds == self._returns == self._both
+        return bool(self._returns) and not self.feeds == self._returns == self._both
 
 
 def _ends_equal(path: Path) -> bool:

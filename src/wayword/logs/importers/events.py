@@ -104,7 +104,7 @@ def finish(
 ) -> Outcome:
     """Make the log from `asked` and `events`, and write it."""
     engine = job.engine
-    bot_rows, about_bots = _without_bots(job)
+    bot_rows, about_bots = bots.leave_out(engine, job.bots)
     report = {"query records": parser.count(engine, "asked"), "events": parser.count(engine, "events")}
     report |= completions.build(engine) | searches.build(engine)
     if not report["searches"]:
@@ -133,23 +133,6 @@ def finish(
         said,
         [*notes, *about_bots, *built.notes],
     )
-
-
-def _without_bots(job: Job) -> tuple[int, list[str]]:
-    """Remove what users did who search faster than people; how many searches and actions that were, and notes."""
-    if job.bots == bots.KEEP:
-        return 0, []
-    engine = job.engine
-    left_out, notes = bots.find(
-        engine, "SELECT person AS who, time AS moment, query_id AS search FROM asked", job.bots
-    )
-    if not left_out:
-        return 0, notes
-    before = sum(parser.count(engine, table) for table in ("asked", "events"))
-    engine.step("bot_searches", "SELECT DISTINCT query_id FROM asked WHERE person IN (FROM bots)")
-    for table in ("asked", "events"):
-        engine.step(table, f"SELECT * FROM {table} ANTI JOIN bot_searches USING (query_id)")
-    return before - sum(parser.count(engine, table) for table in ("asked", "events")), notes
 
 
 def _named(report: Mapping[str, int], part: str) -> dict[str, int]:

@@ -94,10 +94,11 @@ ROLES: dict[str, tuple[str, str]] = {
         "evenement evento azione actie akcja",
         "event type",
     ),
+    "results": ("", ""),
     "clock": ("uhrzeit timeofday clocktime godzina klokkeslett", "clock"),
 }
 """The usual names of each column; the second ones count where there is none of the first. `clock` is the time of day
-beside a date."""
+beside a date; `results`, a list of what a search returned, has no usual name, because such a column may be a count."""
 PARTS = {
     "query": r"(such|search|zoek|sok|recherch|busca|busqued|ricerc|pesquis|szuk|quer|klick).*"
     r"(begriff|wort|text|string|phrase|term|keyword|query|anfrage|eingabe)|(keyword|query|suchbegriff)s?$",

@@ -1,6 +1,7 @@
 """Tables: CSV, JSON Lines and Parquet under any names of columns. A row is a click, a result shown, or an action.
 
-With a column `clicked`, each row is a result that was shown. With a column `action`, it says what a row is: a search, a
+With a column `results`, a row is a search, or a click, with the list of the documents that the search returned. With a
+column `clicked`, each row is a result that was shown. With a column `action`, it says what a row is: a search, a
 result shown, a click, or another action, which counts if it has a weight; one without a query belongs to the latest
 query before it in its session, and one without a rank has that of its document in the search. Otherwise each row is a
 click, or a search without one.
@@ -12,7 +13,7 @@ from dataclasses import replace
 
 from wayword.errors import LogError
 from wayword.logs.columns import CONTEXT
-from wayword.logs.importers import click_rows, columns, events, proposal, times, values
+from wayword.logs.importers import click_rows, columns, events, proposal, result_lists, times, values
 from wayword.logs.importers.columns import Mapped
 from wayword.logs.importers.job import Format, Job, Outcome, rows_of
 from wayword.logs.importers.literals import quote, text
@@ -115,7 +116,8 @@ _CLOCKS = frozenset(
 _DAYS = "date datum day tag fecha data dato dag dia giorno dzien jour created дата 日付 日期"
 _DATES = frozenset(_DAYS.split())
 _EXPECTED = (
-    "a query and a document that are texts, a rank that is a number, and 0 or 1 where a row was clicked"
+    "a query and a document that are texts, a rank that is a number, 0 or 1 where a row was clicked, and as results a "
+    "list of documents such as d1;d2"
 )
 
 
@@ -134,7 +136,7 @@ def read(job: Job) -> Outcome:
     mapped = _with_clock(job, mapped)
     job.records.replaced = _replaced(job, mapped)
     said = [*lists, *_propose(job, mapped)]
-    grouped = {"clicked", "action"} & mapped.roles.keys()
+    grouped = {"clicked", "action", "results"} & mapped.roles.keys()
     if job.weights and "action" not in mapped.roles:
         raise LogError(
             f"{job.source} has no column that says what was done, so --weight has nothing to weigh.\n  found: "
@@ -232,7 +234,7 @@ def _propose(job: Job, mapped: Mapped) -> list[str]:
 
 def _grouped(job: Job, mapped: Mapped) -> Outcome:
     """Rows that are results shown, or actions of several kinds, as searches and events."""
-    if not {"search_id", "session", "user"} & mapped.roles.keys():
+    if not {"search_id", "session", "user", "results"} & mapped.roles.keys():
         raise LogError(
             f"{job.source} has rows of several kinds ({mapped.option}), but no column that says which belong to one "
             f"search.\n  found: {', '.join(job.records.names)}\nGive --map search_id=COLUMN (or session, user)."
@@ -240,7 +242,8 @@ def _grouped(job: Job, mapped: Mapped) -> Outcome:
     fields = {role: mapped.roles.get(role) for role in ROLES}
     fields |= {CONTEXT + name: column for name, column in mapped.contexts.items()}
     wrong = f"""(rank IS NOT NULL AND TRY_CAST(rank AS DOUBLE) IS NULL)
-        OR (clicked IS NOT NULL AND lower(clicked) NOT IN {(*YES, *NO)}) OR {job.records.nested("query", "document")}"""
+        OR (clicked IS NOT NULL AND lower(clicked) NOT IN {(*YES, *NO)}) OR {job.records.nested("query", "document")}
+        OR {result_lists.WRONG}"""
     lines, notes, left_out = events.load(job, "table_rows", fields, wrong=wrong, expected=_EXPECTED)
     engine = job.engine
     time = (
@@ -249,7 +252,13 @@ def _grouped(job: Job, mapped: Mapped) -> Outcome:
     kinds = f"""CASE WHEN lower(action) IN {SEARCHES} THEN 'search' WHEN lower(action) IN {SHOWN} THEN 'impression'
                      WHEN lower(action) IN {CLICKED} THEN 'click' ELSE action END"""
     clicked = f"lower(clicked) IN {YES}"
-    kind = kinds if "action" in mapped.roles else f"CASE WHEN {clicked} THEN 'click' ELSE 'impression' END"
+    if "action" in mapped.roles:
+        kind = kinds
+    elif "clicked" in mapped.roles:
+        kind = f"CASE WHEN {clicked} THEN 'click' ELSE 'impression' END"
+    else:
+        kind = "CASE WHEN nullif(trim(document), '') IS NULL THEN 'search' ELSE 'click' END"
+    lists = result_lists.find(_sampled(job, mapped.roles["results"]) if "results" in mapped.roles else [])
     whose = "session" if "session" in mapped.roles else '"user"'
     engine.step(
         "timed_rows", f"SELECT * REPLACE (nullif(trim(query), '') AS query), {time} AS moment FROM table_rows"
@@ -263,13 +272,15 @@ def _grouped(job: Job, mapped: Mapped) -> Outcome:
         "identified_rows",
         f"""
         SELECT place, {_search(mapped)} AS query_id, query, coalesce("user", session) AS person, moment AS time,
-               {kind} AS action, nullif(trim(document), '') AS object, TRY_CAST(rank AS DOUBLE) AS ordinal,
+               {kind} AS action, {lists.sql} AS hits, nullif(trim(document), '') AS object,
+               TRY_CAST(rank AS DOUBLE) AS ordinal,
                {_attributes(mapped)} AS attributes FROM searched_rows
         """,
     )
     own = "coalesce(ordinal, min(ordinal) OVER (PARTITION BY query_id, object)) AS ordinal"
     engine.step("kinds_of_rows", f"SELECT * REPLACE ({own}) FROM identified_rows")
-    return _finish(job, mapped, lines, left_out, notes)
+    outcome = _finish(job, mapped, lines, left_out, notes)
+    return replace(outcome, taken_as=[*lists.said, *outcome.taken_as])
 
 
 def _finish(job: Job, mapped: Mapped, lines: int, left_out: int, notes: list[str]) -> Outcome:
@@ -278,7 +289,7 @@ def _finish(job: Job, mapped: Mapped, lines: int, left_out: int, notes: list[str
     events.ask(
         engine,
         """SELECT min(place) AS place, query_id, arg_min(query, place) AS query, arg_min(person, place) AS person,
-                  min(time) AS time, NULL AS hits, arg_min(attributes, place) AS attributes
+                  min(time) AS time, arg_min(hits, place) AS hits, arg_min(attributes, place) AS attributes
            FROM kinds_of_rows WHERE query_id IS NOT NULL AND query IS NOT NULL GROUP BY query_id ORDER BY 1""",
     )
     events.act(
@@ -286,7 +297,7 @@ def _finish(job: Job, mapped: Mapped, lines: int, left_out: int, notes: list[str
         """SELECT place, query_id, person, time, action, object, ordinal FROM kinds_of_rows
            WHERE action NOT IN ('search') AND object IS NOT NULL ORDER BY place""",
     )
-    if "action" not in mapped.roles:  # a result that was clicked was shown
+    if "clicked" in mapped.roles and "action" not in mapped.roles:  # a result that was clicked was shown
         events.act(
             engine,
             """SELECT place, query_id, person, time, 'impression' AS action, object, ordinal FROM kinds_of_rows
@@ -305,8 +316,11 @@ def _search(mapped: Mapped) -> str:
     """SQL for what tells a search: its id, else the query in a session, or of a user (at a time, of results shown)."""
     if "search_id" in mapped.roles:
         return "nullif(trim(search_id), '')"
+    if not {"session", "user"} & mapped.roles.keys():
+        return "CAST(place AS VARCHAR)"
     whose = "session" if "session" in mapped.roles else '"user"'
-    when = " || coalesce(time, '')" if "clicked" in mapped.roles and "session" not in mapped.roles else ""
+    shown = {"clicked", "results"} & mapped.roles.keys()
+    when = " || coalesce(time, '')" if shown and "session" not in mapped.roles else ""
     return f"nullif(trim({whose}), '') || '/' || left(md5(lower(trim(query)){when}), 12)"
 
 

@@ -3,7 +3,9 @@
 from collections.abc import Collection
 from pathlib import Path
 
+from wayword.engines.duck import DuckDB
 from wayword.errors import LogError
+from wayword.logs.importers import bots
 from wayword.logs.importers.job import Format, Job, Outcome
 from wayword.logs.importers.literals import text
 from wayword.logs.importers.sources import PARQUET, Source
@@ -21,6 +23,12 @@ def recognises(names: Collection[str]) -> bool:
 def read(job: Job) -> Outcome:
     """Read records and events."""
     files = {_as_lines(job, source): source.path for source in job.sources}
+    bot_rows, about_bots = 0, list[str]()
+
+    def without_bots(engine: DuckDB) -> None:
+        nonlocal bot_rows, about_bots
+        bot_rows, about_bots = bots.leave_out(engine, job.bots)
+
     log = read_ubi(
         *files,
         out=job.out,
@@ -31,13 +39,15 @@ def read(job: Job) -> Outcome:
         memory=job.memory,
         names=files,
         reporter=job.reporter,
+        filtered=without_bots,
     )
     counts = {
         part: {name: log.report[name] for name in names if log.report[name]} for part, names in PARTS.items()
     }
     said = [f"positions begin at {first}" for first in log.first_ordinals.values() if first == 0]
     said += [f"context columns: {', '.join(log.context)}"] if log.context else []
-    return Outcome(counts["read"], counts["kept"], counts["left out"], said, log.notes)
+    dropped = counts["left out"] | ({bots.DROPPED: bot_rows} if bot_rows else {})
+    return Outcome(counts["read"], counts["kept"], dropped, said, [*about_bots, *log.notes])
 
 
 def _as_lines(job: Job, source: Source) -> Path:

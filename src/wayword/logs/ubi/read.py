@@ -1,7 +1,7 @@
 """Turns files of UBI records into a log for `wayword run`, and compares the arms of an A/B test."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,6 +78,7 @@ def read_ubi(
     reporter: Progress | None = None,
     weights: Mapping[str, float] | None = None,
     names: Mapping[Path, Path] | None = None,
+    filtered: Callable[[DuckDB], None] = lambda _: None,
 ) -> UbiLog:
     """Read UBI 1.3 query records and events, files or folders of NDJSON (.gz or not), and write a log to folder `out`.
 
@@ -90,7 +91,8 @@ def read_ubi(
     columns of the search as context_NAME). `first_ordinal`, 0 or 1, is the position of the first result; without it
     each application's is found in the data. Tables that outgrow `memory` ("4GB"; without it, most of the machine's)
     wait on disk. The same files give the same bytes. `weights` are those of actions; they count as clicks, and the log
-    has a column `weight`. `names` are the names of files in messages, where they are others.
+    has a column `weight`. `names` are the names of files in messages, where they are others. `filtered` may remove
+    records from the tables `asked` and `events` (see `parser`) before they become a log.
     """
     from wayword.logs.ubi import ab_test  # late: SciPy is needed for nothing else
 
@@ -106,6 +108,7 @@ def read_ubi(
             engine, files, application=application, reporter=reporter or Progress(), names=names
         )
         report = parser.check(engine, sources, unreadable=unreadable)
+        filtered(engine)
         report |= completions.build(engine) | searches.build(engine)
         _check_found(report, application)
         built = log_of(engine, report, actions, weights, first_ordinal, context)
