@@ -11,7 +11,7 @@ from wayword.errors import WaywordError
 from wayword.simulation.worlds import XMC
 
 PAPERS_CLICKS = 3_842_425
-CLICKS = {"debian": 300_000, "debian-pecos": 300_000, "packages": 60_000}
+CLICKS = {"debian": 300_000, "debian-pecos": 300_000, "debian-dense": 300_000, "packages": 60_000}
 HALF: dict[str, Any] = {"share": 0.5, "max_contexts": 0, "patience": 0}
 """The paper halves the ranker's training set, and so do we; all contexts of that half and all trees are used."""
 SEEDED = ("prefixes", "retriever", "features", "ranker", "evaluation")
@@ -26,6 +26,8 @@ class Preset:
     settings: Config
     document_ranker: str | None = None  # xmc only: which ranker answers over the labels
     labels: int | None = None  # xmc only: how many of the most frequent labels are documents
+    titles: int | None = None  # debian only: how many titles; None: as many as the world has
+    invisible: float | None = None  # how much of what people want their own query misses; None: the world's
     part_right: float | None = 0.7  # how often the column of the context experiment is right; None: no column
     encoded: int = 4000  # how many contexts to learn from, and to test on, when text encoders are compared
     effort: float = 1.0  # scales the number of simulated logs of the theory
