@@ -5,8 +5,8 @@
 
 Every level differs in one thing from the same start: 450 titles of `debian`, BM25, 300,000 clicks, and half of what
 people want missing from the page of their own query. The result of a log is kept as a file of `--out`; a second call
-does only what is missing. There are 30 candidates, 50 trees and 30,000 samples for the retriever (of 50, 200 and 400,000), so that all of it
-takes about an hour on one core.
+does only what is missing. There are 30 candidates, 50 trees and 30,000 samples for the retriever (instead of 50, 200
+and 400,000), so that all of it takes about an hour on one core.
 """
 
 import argparse

@@ -46,3 +46,10 @@ def test_the_dense_world_has_ten_searches_per_context() -> None:
     texts = [world.queries[int(number)].as_py() for number in query]
     typed = [text[: cuts[text][int(u * len(cuts[text]))]] for text, u in zip(texts, part, strict=True)]
     assert len(typed) >= 10 * len(set(typed))
+
+
+def test_the_papers_clicks_bring_its_passes_in_every_world() -> None:
+    large, usual = preset("debian-pecos", clicks=3_840_000).settings, preset("debian-pecos").settings
+    assert (large.prefixes.passes, usual.prefixes.passes) == (15, 5)
+    assert (large.retriever.max_instances, usual.retriever.max_instances) == (2_000_000, 400_000)
+    assert large.ranker == usual.ranker

@@ -50,7 +50,9 @@ def test_the_share_is_the_one_asked_for(share: float) -> None:
 def test_a_smaller_share_shows_more_of_the_same() -> None:
     world = open_world("debian-dense")
     assert seen(with_share(world, 0.75)) < seen(with_share(world, 0.6)) < seen(world)
-    assert len(seen(world) - seen(with_share(world, 0.2))) < 0.01 * len(seen(world))  # pushed past the last rank
+    assert len(seen(world) - seen(with_share(world, 0.2))) < 0.01 * len(
+        seen(world)
+    )  # pushed past the last rank
 
 
 def test_results_that_nobody_wants_keep_their_order() -> None:
