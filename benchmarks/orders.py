@@ -15,6 +15,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from msgspec import structs
@@ -42,16 +43,18 @@ class Level:
     titles: int = 450
     ranker: str = "bm25"
     invisible: float = 0.5
+    depth: int = 100
 
     @property
     def name(self) -> str:
         """The name of its files."""
-        return f"{self.ranker}-{self.titles}-{self.clicks}-{self.invisible}"
+        return f"{self.ranker}-{self.titles}-{self.clicks}-{self.invisible}" + f"-{self.depth}" * (
+            self.depth < 100
+        )
 
     def preset(self, seed: int) -> Preset:
         """The reproduction that measures it on one log."""
-        world = {"bm25": "debian", "pecos": "debian-pecos"}[self.ranker]
-        chosen = preset(world, clicks=self.clicks)
+        chosen = preset({"bm25": "debian", "pecos": "debian-pecos"}[self.ranker], clicks=self.clicks)
         of = chosen.settings
         settings = structs.replace(
             of,
@@ -59,17 +62,19 @@ class Level:
             retriever=structs.replace(of.retriever, max_instances=30_000, candidates=30),
             evaluation=structs.replace(of.evaluation, bootstrap=100),
         )
-        return replace(chosen, titles=self.titles, invisible=self.invisible, settings=settings).seeded(seed)
+        world: dict[str, Any] = {"titles": self.titles, "invisible": self.invisible, "depth": self.depth}
+        return replace(chosen, **world, settings=settings).seeded(seed)
 
 
 FACTORS: dict[str, dict[str, Level]] = {
     "clicks": {f"{n:,} clicks": Level(clicks=n) for n in (10_000, 60_000, 300_000)},
-    "invisible": {f"{s:.0%} invisible": Level(invisible=s) for s in (0.0, 0.25, 0.5, 0.75)},
+    "invisible": {f"{s:.0%} invisible": Level(invisible=s) for s in (0.0, 0.5, 0.75)},
     "ranker": {
         f"{name}, {share:.0%} invisible": Level(ranker=name.lower(), invisible=share)
         for share in (0.5, 0.0)
         for name in ("BM25", "PECOS")
     },
+    "depth": {f"{n} results": Level(depth=n) for n in (100, 10)},
     "titles": {f"{n:,} titles": Level(titles=n) for n in (450, 2_000)},
 }
 

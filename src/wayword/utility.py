@@ -188,17 +188,16 @@ def of_contexts(engine: Engine, table: str, pairs: str, split: str, measure: Mea
     )
 
 
-def alternatives(engine: Engine, table: str, split: str, measure: Measure) -> None:
-    """Step `table` (search, query): the alternatives of each clicked search of the split (the paper's Fig. 1).
+def alternatives(engine: Engine, table: str, searches: str, measure: Measure) -> None:
+    """Step `table` (search, query): the alternatives of each clicked search of `searches` (the paper's Fig. 1).
 
     They are the neighbours of the clicked documents in the bipartite graph of queries and documents, kept where
     û(s, q) ≥ û(s, q̄): the paper's "estimated utility at least 1", also for several clicks and weights.
     """
     engine.step(
         "neighbours",
-        """SELECT DISTINCT c.search, r.query FROM numbered_clicks AS c JOIN rankings AS r ON r.document = c.document
-           JOIN numbered_searches AS s ON s.search = c.search WHERE s.split = :split""",
-        split=split,
+        f"""SELECT DISTINCT c.search, r.query FROM numbered_clicks AS c JOIN rankings AS r ON r.document = c.document
+            JOIN {searches} AS s ON s.search = c.search""",
     )
     of_searches(engine, "utility_of_neighbours", "neighbours", measure)
     engine.step(

@@ -55,7 +55,7 @@ def test_each_order_has_a_verdict_for_each_level(orders: ModuleType) -> None:
 
 def test_levels_of_a_factor_differ_in_that_factor_alone(orders: ModuleType) -> None:
     start = orders.Level()
-    for factor in ("clicks", "titles", "invisible"):
+    for factor in ("clicks", "titles", "invisible", "depth"):
         for level in orders.FACTORS[factor].values():
             assert orders.replace(level, **{factor: getattr(start, factor)}) == start
     for level in orders.FACTORS["ranker"].values():

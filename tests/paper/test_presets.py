@@ -38,7 +38,8 @@ def test_the_dense_world_has_ten_searches_per_context() -> None:
     dense = preset("debian-dense")
     world = open_world("debian-dense")
     hits = world.hits()
-    clicked = np.bincount(hits.owner, weights=examination_probabilities(world.depth)[hits.rank - 1])
+    p = examination_probabilities(world.depth)
+    clicked = np.bincount(hits.owner, weights=p[hits.rank - 1]).astype(np.float64)
     cuts = {query: cut_ends(query, start="first-word", min_chars=1) for query in world.queries.to_pylist()}
     share = dense.settings.log.ranker_share * dense.settings.ranker.share
     query = draw(np.random.default_rng(0), clicked, int(dense.clicks * share))

@@ -32,6 +32,7 @@ class Preset:
     labels: int | None = None  # xmc only: how many of the most frequent labels are documents
     titles: int | None = None  # debian only: how many titles; None: as many as the world has
     invisible: float | None = None  # how much of what people want their own query misses; None: the world's
+    depth: int | None = None  # how many results a page has; None: 100
     part_right: float | None = 0.7  # how often the column of the context experiment is right; None: no column
     encoded: int = 4000  # how many contexts to learn from, and to test on, when text encoders are compared
     effort: float = 1.0  # scales the number of simulated logs of the theory

@@ -79,7 +79,8 @@ def _worlds(chosen: Preset, reporter: Progress) -> dict[str, Stage]:
     than the searches."""
     drawn = {"clicks": chosen.clicks, "seed": chosen.seed}
     ranked: dict[str, Any] = {"ranker": chosen.document_ranker, "labels": chosen.labels}
-    ranked |= {} if chosen.titles is None else {"titles": chosen.titles}
+    sizes = {"titles": chosen.titles, "depth": chosen.depth}
+    ranked |= {name: size for name, size in sizes.items() if size is not None}
     share = {} if chosen.invisible is None else {"invisible": chosen.invisible}
     files = _files_of(chosen.world)
 
