@@ -75,7 +75,7 @@ FACTORS: dict[str, dict[str, Level]] = {
         for name in ("BM25", "PECOS")
     },
     "depth": {f"{n} results": Level(depth=n) for n in (100, 10)},
-    "titles": {f"{n:,} titles": Level(titles=n) for n in (450, 2_000)},
+    "titles": {f"{n:,} titles": Level(titles=n) for n in (450, 1_500)},
 }
 
 

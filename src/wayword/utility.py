@@ -188,6 +188,11 @@ def of_contexts(engine: Engine, table: str, pairs: str, split: str, measure: Mea
     )
 
 
+_MAY_BE_ALTERNATIVE = "looked.p >= coalesce(looked_own.p, 0)"
+"""A query with at least the unbounded, unbiased û of the own one shows at least one clicked document where it is looked
+at as much as on the own page: most neighbours do not, and need no û."""
+
+
 def alternatives(engine: Engine, table: str, searches: str, measure: Measure) -> None:
     """Step `table` (search, query): the alternatives of each clicked search of `searches` (the paper's Fig. 1).
 
@@ -197,7 +202,11 @@ def alternatives(engine: Engine, table: str, searches: str, measure: Measure) ->
     engine.step(
         "neighbours",
         f"""SELECT DISTINCT c.search, r.query FROM numbered_clicks AS c JOIN rankings AS r ON r.document = c.document
-            JOIN {searches} AS s ON s.search = c.search""",
+            JOIN {searches} AS asked ON asked.search = c.search JOIN numbered_searches AS s ON s.search = c.search
+            JOIN propensity AS looked ON looked.rank = r.rank
+            LEFT JOIN rankings AS own ON own.query = s.query AND own.document = c.document
+            LEFT JOIN propensity AS looked_own ON looked_own.rank = own.rank
+            WHERE {_MAY_BE_ALTERNATIVE if measure == Measure() else "true"}""",
     )
     of_searches(engine, "utility_of_neighbours", "neighbours", measure)
     engine.step(

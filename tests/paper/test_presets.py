@@ -52,5 +52,5 @@ def test_the_dense_world_has_ten_searches_per_context() -> None:
 def test_the_papers_clicks_bring_its_passes_in_every_world() -> None:
     large, usual = preset("debian-pecos", clicks=3_840_000).settings, preset("debian-pecos").settings
     assert (large.prefixes.passes, usual.prefixes.passes) == (15, 5)
-    assert (large.retriever.max_instances, usual.retriever.max_instances) == (2_000_000, 400_000)
+    assert (large.retriever.max_instances, usual.retriever.max_instances) == (1_000_000, 400_000)
     assert large.ranker == usual.ranker
