@@ -15,7 +15,7 @@ CLICKS = {"debian": 300_000, "debian-pecos": 300_000, "debian-dense": 300_000, "
 LARGE = 1_000_000
 """From so many clicks on, a world is reproduced at the paper's own size: 15 passes, and more samples."""
 MOST_SAMPLES = 1_000_000
-"""How many of its samples the retriever learns from: each has 180 labels in `debian-pecos`, so all do not fit into 16 GB."""
+"""Of how many samples the retriever learns then. In `debian-pecos` each has 180 labels: all would take 50 GB."""
 HALF: dict[str, Any] = {"share": 0.5, "max_contexts": 0, "patience": 0}
 """The paper halves the ranker's training set, and so do we; all contexts of that half and all trees are used."""
 SEEDED = ("prefixes", "retriever", "features", "ranker", "evaluation")
