@@ -64,7 +64,8 @@ def test_the_example_of_the_paper(engine: Engine) -> None:
     }
     assert reference.neighbours(logged, fig_1) == {q1, q2, q3}
     assert reference.neighbours(Search(q1, (Click(a1, rank=1),)), fig_1) == {q1, q4}
-    utility.alternatives(engine, "kept", "test", Measure())
+    engine.step("tested", "SELECT search FROM numbered_searches WHERE split = 'test'")
+    utility.alternatives(engine, "kept", "tested", Measure())
     assert {row["query"] for row in engine.arrow("kept").to_pylist()} == {q1, q3}
 
 
@@ -209,7 +210,8 @@ def test_alternatives_are_those_of_the_reference(
 ) -> None:
     p = reference.power_law(alpha)
     logbook.load(engine, [*searches, replace(searches[0], split="ranker")], rankings, p)
-    utility.alternatives(engine, "kept", "test", Measure())
+    engine.step("tested", "SELECT search FROM numbered_searches WHERE split = 'test'")
+    utility.alternatives(engine, "kept", "tested", Measure())
     found = {(row["search"], row["query"]) for row in engine.arrow("kept").to_pylist()}
     expected = {
         (s, q) for s in range(len(searches)) for q in reference.alternatives(searches[s], rankings, p)

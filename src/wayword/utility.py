@@ -188,17 +188,25 @@ def of_contexts(engine: Engine, table: str, pairs: str, split: str, measure: Mea
     )
 
 
-def alternatives(engine: Engine, table: str, split: str, measure: Measure) -> None:
-    """Step `table` (search, query): the alternatives of each clicked search of the split (the paper's Fig. 1).
+_MAY_BE_ALTERNATIVE = "looked.p >= coalesce(looked_own.p, 0)"
+"""A query with at least the unbounded, unbiased û of the own one shows at least one clicked document where it is looked
+at as much as on the own page: most neighbours do not, and need no û."""
+
+
+def alternatives(engine: Engine, table: str, searches: str, measure: Measure) -> None:
+    """Step `table` (search, query): the alternatives of each clicked search of `searches` (the paper's Fig. 1).
 
     They are the neighbours of the clicked documents in the bipartite graph of queries and documents, kept where
     û(s, q) ≥ û(s, q̄): the paper's "estimated utility at least 1", also for several clicks and weights.
     """
     engine.step(
         "neighbours",
-        """SELECT DISTINCT c.search, r.query FROM numbered_clicks AS c JOIN rankings AS r ON r.document = c.document
-           JOIN numbered_searches AS s ON s.search = c.search WHERE s.split = :split""",
-        split=split,
+        f"""SELECT DISTINCT c.search, r.query FROM numbered_clicks AS c JOIN rankings AS r ON r.document = c.document
+            JOIN {searches} AS asked ON asked.search = c.search JOIN numbered_searches AS s ON s.search = c.search
+            JOIN propensity AS looked ON looked.rank = r.rank
+            LEFT JOIN rankings AS own ON own.query = s.query AND own.document = c.document
+            LEFT JOIN propensity AS looked_own ON looked_own.rank = own.rank
+            WHERE {_MAY_BE_ALTERNATIVE if measure == Measure() else "true"}""",
     )
     of_searches(engine, "utility_of_neighbours", "neighbours", measure)
     engine.step(

@@ -10,7 +10,7 @@ import reference
 import shop as small
 from shop import Shop
 from wayword.engines import tables
-from wayword.paper.retriever_stage import _instances
+from wayword.paper.retriever_stage import _group_alike, _instances
 from wayword.utility import Measure
 
 
@@ -46,3 +46,21 @@ def test_a_sample_of_the_instances_is_a_part_of_them_and_the_same_again(shop: Sh
     assert not Counter(some) - Counter(more)
     assert not Counter(more) - Counter(everything)
     assert draw(len(everything) + 1) == everything
+
+
+def test_searches_with_the_same_query_and_click_are_worked_out_once(shop: Shop, tmp_path: Path) -> None:
+    with tables.tables_in(tmp_path) as engine:
+        tables.fetch(engine, shop.folders["rankings"], "numbered_searches", "numbered_clicks")
+        _group_alike(engine)
+        alike = engine.arrow("SELECT search, example FROM alike ORDER BY search").to_pylist()
+    clicks: dict[int, list[tuple[int, int]]] = {}
+    for row in tables.read(shop.folders["rankings"], "numbered_clicks").to_pylist():
+        clicks.setdefault(row["search"], []).append((row["document"], row["rank"]))
+    searches = tables.read(shop.folders["rankings"], "numbered_searches").to_pylist()
+    query = {row["search"]: row["query"] for row in searches if row["split"] == "retriever"}
+    assert {row["search"] for row in alike} == query.keys() & clicks.keys()
+    for row in alike:
+        search, example = row["search"], row["example"]
+        assert (query[search], clicks[search]) == (query[example], clicks[example])
+        assert len(clicks[search]) == 1 or search == example
+    assert len({row["example"] for row in alike}) < len(alike)

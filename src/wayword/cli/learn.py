@@ -17,7 +17,7 @@ LISTS_SHOWN = 100_000
 
 
 def simulate(
-    world: Annotated[str, typer.Argument(help="packages, debian, debian-pecos or xmc:PATH")],
+    world: Annotated[str, typer.Argument(help="packages, debian, debian-pecos, debian-dense or xmc:PATH")],
     out: Annotated[Path, typer.Option(help="Folder for clicks, rankings, documents and truth (.parquet).")],
     clicks: Annotated[
         int | None, typer.Option(min=1, help="Number of clicks in the log. [default: 60000]")
@@ -375,7 +375,9 @@ def demo(
 
 def reproduce(
     out: Annotated[Path, typer.Option(help="Folder for the report, its figures and its tables.")],
-    world: Annotated[str, typer.Option(help="debian, debian-pecos, packages or xmc:PATH")] = "debian",
+    world: Annotated[
+        str, typer.Option(help="debian, debian-pecos, debian-dense, packages or xmc:PATH")
+    ] = "debian",
     only: Annotated[
         list[str] | None,
         typer.Option(

@@ -12,7 +12,7 @@ from wayword import utility
 from wayword.completion.candidates import Retriever
 from wayword.completion.popular import PopularRetriever, popularity
 from wayword.config import RetrieverConfig
-from wayword.engines import tables
+from wayword.engines import Engine, tables
 from wayword.engines.tables import tables_in
 from wayword.errors import LogError
 from wayword.logs import contexts_stage as contexts
@@ -48,13 +48,15 @@ def _instances(
         tables.fetch(engine, at["rankings"], "rankings", "numbered_searches", "numbered_clicks")
         tables.fetch(engine, at["propensity"], "propensity")
         tables.fetch(engine, at["contexts"], "instances")
-        utility.alternatives(engine, "alternatives", "retriever", measure)
+        _group_alike(engine)
+        utility.alternatives(engine, "alternatives", "examples_of_alike", measure)
         alternatives = engine.arrow("SELECT search, query FROM alternatives ORDER BY search, query")
         instances = engine.arrow(
             f"""
-            SELECT search, context FROM (
-              SELECT i.search, i.context, i.pass FROM instances AS i JOIN numbered_searches AS s ON s.search = i.search
-              WHERE i.split = 'retriever' AND i.search IN (SELECT search FROM alternatives)
+            SELECT example, context FROM (
+              SELECT i.search, a.example, i.context, i.pass FROM instances AS i
+              JOIN numbered_searches AS s ON s.search = i.search JOIN alike AS a ON a.search = i.search
+              WHERE i.split = 'retriever' AND a.example IN (SELECT search FROM alternatives)
               ORDER BY md5(concat(s.search_id, '/', CAST(i.pass AS STRING))), i.search, i.pass {limit}
             ) AS sample ORDER BY search, pass
             """
@@ -65,7 +67,22 @@ def _instances(
         (np.ones(len(query), np.float32), query, np.r_[starts, len(query)]), shape=(len(searches), queries)
     )
     typed = contexts.load(at["contexts"]).take(instances["context"].combine_chunks())
-    return typed, labels[np.searchsorted(searches, instances["search"].to_numpy())]
+    return typed, labels[np.searchsorted(searches, instances["example"].to_numpy())]
+
+
+def _group_alike(engine: Engine) -> None:
+    """Steps `alike` (search, example), the first search of the retriever's split with the same query and the same only
+    click, which has the same alternatives, and `examples_of_alike` (search). One with several clicks is its own."""
+    engine.step(
+        "alike",
+        """SELECT c.search,
+                  min(c.search) OVER (PARTITION BY s.query, c.document, c.rank, c.weight, c.several) AS example
+           FROM (SELECT search, max(document) AS document, max(rank) AS rank, max(weight) AS weight,
+                        CASE WHEN count(*) > 1 THEN search END AS several
+                 FROM numbered_clicks GROUP BY search) AS c
+           JOIN numbered_searches AS s ON s.search = c.search WHERE s.split = 'retriever'""",
+    )
+    engine.step("examples_of_alike", "SELECT DISTINCT example AS search FROM alike")
 
 
 @dataclass(frozen=True)

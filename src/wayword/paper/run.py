@@ -10,6 +10,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from wayword.errors import LogError
 from wayword.paper.experiments import ALL_STEPS, stage_of
 from wayword.paper.experiments.context import PART, part_of
@@ -20,6 +22,7 @@ from wayword.plan import Inputs, learning_stages
 from wayword.progress import Progress
 from wayword.rankings.document_ranker import RANKERS
 from wayword.simulation.simulate import CLICKS, RANKINGS, write_world
+from wayword.simulation.visibility import with_invisible_share
 from wayword.simulation.world import World
 from wayword.simulation.worlds import XMC, open_world
 from wayword.store.input_file import InputFile
@@ -76,18 +79,24 @@ def _worlds(chosen: Preset, reporter: Progress) -> dict[str, Stage]:
     than the searches."""
     drawn = {"clicks": chosen.clicks, "seed": chosen.seed}
     ranked: dict[str, Any] = {"ranker": chosen.document_ranker, "labels": chosen.labels}
+    sizes = {"titles": chosen.titles, "depth": chosen.depth}
+    ranked |= {name: size for name, size in sizes.items() if size is not None}
+    share = {} if chosen.invisible is None else {"invisible": chosen.invisible}
     files = _files_of(chosen.world)
 
     @cache
     def opened() -> World:
-        return open_world(chosen.world, **ranked, rankers=DOCUMENT_RANKERS)
+        world = open_world(chosen.world, **ranked, rankers=DOCUMENT_RANKERS)
+        if chosen.invisible is None:
+            return world
+        return with_invisible_share(world, chosen.invisible, np.random.default_rng(0))
 
     def make(new: Path, _: Folders, part: float | None) -> Report:
         write_world(opened(), out=new, clicks_only=True, part=part, progress=reporter, **drawn)
         return {}
 
     hashes = {file.path.name: file.digest for file in files}
-    inputs = {"world": chosen.world, **drawn, **ranked, "files": hashes}
+    inputs = {"world": chosen.world, **drawn, **ranked, **share, "files": hashes}
     parts = {"world": None, f"{PART}world": chosen.part_right}
     return {
         name: Stage({**inputs, "part": part}, partial(make, part=part), files=files)

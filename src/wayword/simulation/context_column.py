@@ -69,7 +69,7 @@ class ContextColumn:
 
 NO_CONTEXT_COLUMN = (
     f"This world does not know which part of an archive people browse, so its log cannot have a column `{PART}`. "
-    "The worlds packages, debian and debian-pecos do; leave the option out for others."
+    "The worlds packages, debian, debian-pecos and debian-dense do; leave the option out for others."
 )
 
 

@@ -58,10 +58,7 @@ class World:
 
     def hits(self) -> Hits:
         """Join intents and rankings: the relevant documents that are returned."""
-        width = self.documents.num_rows
-        returned = self._number("query", self.queries) * width + self._number(
-            "document", self.documents["document"]
-        )
+        width, returned = self.documents.num_rows, self.returned()
         order = np.argsort(returned, kind="stable")
         wanted = self.intents.query[self.intents.owner] * width + self.intents.document
         place, found = find_sorted(returned[order], wanted)
@@ -69,6 +66,11 @@ class World:
         owner, document = self.intents.owner[found], self.intents.document[found]
         by_rank = np.lexsort((rank, owner))
         return Hits(owner[by_rank], document[by_rank], rank[by_rank])
+
+    def returned(self) -> NDArray[np.int64]:
+        """Return the pair of each row of the rankings as one number: query × number of documents + document."""
+        documents = self._number("document", self.documents["document"])
+        return self._number("query", self.queries) * self.documents.num_rows + documents
 
     def _number(self, column: str, names: pa.Array | pa.ChunkedArray) -> NDArray[np.int64]:
         """Return the indices in `names` of a column of the rankings."""

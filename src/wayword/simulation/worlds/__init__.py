@@ -13,7 +13,7 @@ from wayword.progress import SILENT, Progress
 from wayword.rankings.document_ranker import RANKERS, DocumentRanker, ranker_named
 from wayword.simulation.catalogue import load_catalogue
 from wayword.simulation.world import World
-from wayword.simulation.worlds.debian import debian_world
+from wayword.simulation.worlds.debian import DENSE, debian_world
 from wayword.simulation.worlds.packages import packages_world
 from wayword.simulation.worlds.xmc import LABELS, xmc_world
 
@@ -32,6 +32,7 @@ WORLDS: dict[str, Callable[..., World]] = {
     "packages": _packages,
     "debian": partial(_debian, ranker="bm25"),
     "debian-pecos": partial(_debian, ranker="pecos"),
+    "debian-dense": partial(_debian, ranker="bm25", titles=DENSE),
 }
 """Worlds made from a catalogue."""
 XMC = "xmc:"
@@ -53,12 +54,13 @@ def open_world(
     depth: int = 100,
     ranker: str | None = None,
     labels: int | None = None,
+    titles: int | None = None,
     rankers: Rankers = RANKERS,
     progress: Progress = SILENT,
 ) -> World:
     """Build a world by name: one of `WORLDS`, or `xmc:PATH`, which alone takes `ranker` and `labels`.
 
-    `rankers` are the document rankers by name.
+    `titles` samples those of the worlds `debian…`. `rankers` are the document rankers by name.
     """
     if name.startswith(XMC) and name != XMC:
         return xmc_world(
@@ -73,7 +75,8 @@ def open_world(
         raise WaywordError(
             f"The world {name!r} has its own ranker and documents; only xmc:PATH takes these options."
         )
-    return WORLDS[name](load_catalogue(), rankers=rankers, depth=depth, progress=progress)
+    sampled = {} if titles is None else {"titles": titles}
+    return WORLDS[name](load_catalogue(), rankers=rankers, depth=depth, progress=progress, **sampled)
 
 
 def _unknown(name: str) -> str:
