@@ -548,6 +548,7 @@ def test_a_withheld_variant_is_in_no_list_and_cannot_be_recovered(tmp_path: Path
         "strict",
         "kept",
         "contrast",
+        "uncertain",
     }
     assert set(json.loads((live / "list_policy.json").read_text())) == {"keystroke_value"}
 
