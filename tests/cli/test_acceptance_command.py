@@ -39,6 +39,7 @@ def test_it_prints_parameters_reliability_and_what_more_lists_would_give(typed: 
         *FEATURES,
         "kept",
         "careless",
+        "strict",
         "reading 10",
         "prior",
         "Held-out lists",
@@ -50,7 +51,7 @@ def test_it_prints_parameters_reliability_and_what_more_lists_would_give(typed: 
     assert model.reading[0] == pytest.approx(0.9, abs=0.1)  # what these people read
     saved = json.loads(out.read_text())
     assert saved["learned"]
-    assert len(saved["parameters"]) == len(FEATURES) + 12
+    assert len(saved["parameters"]) == len(FEATURES) + 13
     assert all(one["low"] <= one["value"] <= one["high"] for one in saved["parameters"])
 
 

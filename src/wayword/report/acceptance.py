@@ -15,6 +15,7 @@ MEANING = {
     "corrected": "the typed text was corrected",
     "kept": "0: people decide anew at each keystroke; 1: once about each suggestion",
     "careless": "share of people who take whatever they read",
+    "strict": "share of the others who take only what they intend",
 }
 USED = ("sessions", "lists", "taken")
 WIDE = 30
