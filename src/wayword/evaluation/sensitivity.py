@@ -87,6 +87,7 @@ def curves(engine: Engine, alpha: float, measure: Measure) -> list[Curve]:
 def behaviours(model: Acceptance) -> list[Behaviour]:
     """Return the ends of the interval of an acceptance model.
 
+    >>> from wayword.completion.acceptance import PRIOR
     >>> [round(float(one.acceptance.coefficients[0] - PRIOR.coefficients[0]), 2) for one in behaviours(PRIOR)]
     [-3.92, 3.92]
     """
