@@ -386,6 +386,7 @@ def test_a_run_killed_at_many_more_moments(earlier: Made, undisturbed: Made, tmp
         _kill_and_check(delay, earlier, undisturbed, tmp_path / str(i))
 
 
+@pytest.mark.slow
 def test_a_first_run_killed_again_and_again_gets_there(undisturbed: Made, tmp_path: Path) -> None:
     workspace = tmp_path / "w"
     for i in range(6):
@@ -401,6 +402,7 @@ def test_a_first_run_killed_again_and_again_gets_there(undisturbed: Made, tmp_pa
     assert not [path for path in workspace.rglob("*") if "unfinished" in path.name or ".new" in path.name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", ["log", "rankings", "ranker"])
 def test_ctrl_c_leaves_no_half_artefact(stage: str, undisturbed: Made, tmp_path: Path) -> None:
     workspace = tmp_path / "w"
@@ -475,6 +477,7 @@ def _fill_and_check(shares: list[float], earlier: Made, undisturbed: Made, small
         shutil.rmtree(workspace)
 
 
+@pytest.mark.slow
 def test_a_full_disk_costs_nothing_but_the_run(earlier: Made, undisturbed: Made, small_disk: Path) -> None:
     _fill_and_check([0.0, 0.1, 0.8], earlier, undisturbed, small_disk)
 
